@@ -1,0 +1,1 @@
+"""What tests of real server processes share: starting one, and speaking to it in raw bytes."""
