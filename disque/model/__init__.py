@@ -1,0 +1,1 @@
+"""Plain data shared by every layer: jobs, identifiers, messages, settings, limits, errors."""
