@@ -1,0 +1,95 @@
+"""Memory levels, eviction and the logical account they are judged by.
+
+    used  <= 75 % of maxmemory   level 0   everything works
+          >  75 %                level 1   no new copies here; evictable jobs go
+          >  95 %                level 2   commands that need memory are refused
+
+Evictable are jobs nobody will miss: acknowledged ones that only wait for other nodes to confirm,
+and at-most-once jobs that were already handed out. They are kept in an index of their own, in the
+order they became evictable, so eviction never searches.
+"""
+
+from __future__ import annotations
+
+from typing import final
+
+from disque.core.queues import Queues
+from disque.core.registry import Registry
+from disque.model.job import ACKED, DELIVERED, Job, JobId
+from disque.model.limits import CLIENT_BYTES, EVICTIONS_PER_COMMAND_MAX, JOB_BYTES, NODE_BYTES
+from disque.model.settings import Settings
+
+__all__ = ["Memory"]
+
+
+@final
+class Memory:
+    """What this node may still take in."""
+
+    __slots__ = (
+        "_evictable",
+        "_jobs",
+        "_queues",
+        "_settings",
+        "clients",
+        "full_bytes",
+        "peak_bytes",
+        "tight_bytes",
+    )
+
+    def __init__(self, jobs: Registry, queues: Queues, settings: Settings) -> None:
+        self._jobs = jobs
+        self._queues = queues
+        self._settings = settings
+        self._evictable: dict[JobId, Job] = {}
+        self.clients = 0
+        self.peak_bytes = 0
+        self.tight_bytes = 0
+        self.full_bytes = 0
+        self.settings_changed()
+
+    def settings_changed(self) -> None:
+        """Recompute the thresholds."""
+        self.tight_bytes = self._settings.maxmemory // 100 * 75
+        self.full_bytes = self._settings.maxmemory // 100 * 95
+
+    def used_bytes(self) -> int:
+        """Return the account: node, jobs, queues and clients."""
+        return (
+            NODE_BYTES
+            + self._jobs.used_bytes
+            + self._queues.used_bytes
+            + self.clients * CLIENT_BYTES
+        )
+
+    def level(self) -> int:
+        """Return 0, 1 or 2, and remember the peak."""
+        used = self.used_bytes()
+        if used > self.peak_bytes:
+            self.peak_bytes = used
+        if used <= self.tight_bytes:
+            return 0
+        return 1 if used <= self.full_bytes else 2
+
+    def note_evictable(self, job: Job) -> None:
+        """Remember `job` as one that may be dropped when memory is short."""
+        self._evictable[job.id] = job
+
+    def note_removed(self, job: Job) -> None:
+        """Forget a job that is gone anyway, or that is wanted again."""
+        if self._evictable:
+            self._evictable.pop(job.id, None)
+
+    def victims(self) -> list[Job]:
+        """Return a bounded number of evictable jobs, oldest first; the caller removes them."""
+        if self._settings.maxmemory_policy != "acks":
+            return []
+        found: list[Job] = []
+        excess = self.used_bytes() - self.tight_bytes
+        for job in self._evictable.values():
+            if excess <= 0 or len(found) == EVICTIONS_PER_COMMAND_MAX:
+                break
+            assert job.state == ACKED or job.flags & DELIVERED
+            found.append(job)
+            excess -= JOB_BYTES + len(job.body or b"")
+        return found

@@ -1,0 +1,67 @@
+"""Every job this node knows, by id.
+
+Beside the dictionary there is a dense table. It gives scans a stateless cursor: a position in the
+table, walked downwards. Removing a job moves the last one into its place; seen from a cursor
+that goes down, that never carries an unseen job past it, so whatever is there during a whole scan
+is returned at least once. The same table lets a rewrite of the journal walk all jobs in slices.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+from disque.model.job import Job, JobId, NodeId
+from disque.model.limits import JOB_BYTES
+
+__all__ = ["Registry"]
+
+# Distinct holder sets are few: one per combination of nodes. Beyond this, forget and start over.
+HOLDER_SETS_MAX: Final = 10_000
+
+
+@final
+class Registry:
+    """The jobs of this node and the bytes they account for."""
+
+    __slots__ = ("_holder_sets", "by_id", "table", "used_bytes")
+
+    def __init__(self) -> None:
+        self.by_id: dict[JobId, Job] = {}
+        self.table: list[Job] = []
+        self.used_bytes = 0
+        self._holder_sets: dict[frozenset[NodeId], frozenset[NodeId]] = {}
+
+    def count(self) -> int:
+        """Return the number of jobs in any state."""
+        return len(self.table)
+
+    def get(self, id: JobId) -> Job | None:
+        """Return the job, or None if this node does not know it."""
+        return self.by_id.get(id)
+
+    def add(self, job: Job) -> None:
+        """Register a job whose id is not known yet."""
+        assert job.id not in self.by_id
+        self.by_id[job.id] = job
+        job.table_slot = len(self.table)
+        self.table.append(job)
+        self.used_bytes += JOB_BYTES + (len(job.body) if job.body is not None else 0)
+
+    def remove(self, job: Job) -> None:
+        """Forget a registered job."""
+        del self.by_id[job.id]
+        last = self.table.pop()
+        if last is not job:
+            self.table[job.table_slot] = last
+            last.table_slot = job.table_slot
+        self.used_bytes -= JOB_BYTES + (len(job.body) if job.body is not None else 0)
+
+    def interned(self, holders: frozenset[NodeId]) -> frozenset[NodeId]:
+        """Return the one shared object for this set of nodes."""
+        known = self._holder_sets.get(holders)
+        if known is not None:
+            return known
+        if len(self._holder_sets) >= HOLDER_SETS_MAX:
+            self._holder_sets.clear()
+        self._holder_sets[holders] = holders
+        return holders
