@@ -1,0 +1,97 @@
+"""Everything the command layer shares: the node behind it and the books it keeps.
+
+One `Frontend` per server. Handlers get it as their first argument; it owns what clients can see
+but jobs do not care about: sessions, the command table with its statistics, the slow log, the
+latency samples, who monitors, who is paused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import final
+
+from disque.commands.latency import LatencyMonitor
+from disque.commands.session import Session
+from disque.commands.slowlog import SlowLog
+from disque.commands.table import Command
+from disque.core.node import Node
+from disque.core.stats import Traffic
+from disque.model.settings import Settings
+
+__all__ = ["Entry", "Frontend", "Handler"]
+
+# Ten centuries: a threshold no command reaches.
+NEVER_NS = 10**20
+
+
+@final
+class Entry:
+    """A command as this server offers it: its description, its code, and how often it ran."""
+
+    __slots__ = ("calls", "command", "handler", "nanoseconds")
+
+    def __init__(self, command: Command, handler: Handler) -> None:
+        self.command = command
+        self.handler = handler
+        self.calls = 0
+        self.nanoseconds = 0
+
+
+@final
+class Frontend:
+    """The state of the command layer.
+
+    `entries` finds a command by the name a client may use (after `rename-command`), in lower and
+    upper case; `table` lists each command once, in table order.
+    """
+
+    __slots__ = (
+        "entries",
+        "is_loading",
+        "latency",
+        "monitors",
+        "node",
+        "paused_until_ms",
+        "sessions",
+        "settings",
+        "slow_ns",
+        "slowlog",
+        "stopwatch_ns",
+        "table",
+        "traffic",
+        "write_error",
+    )
+
+    def __init__(self, node: Node, settings: Settings, stopwatch_ns: Callable[[], int]) -> None:
+        self.node = node
+        self.settings = settings
+        self.stopwatch_ns = stopwatch_ns
+        self.entries: dict[bytes, Entry] = {}
+        self.table: list[Entry] = []
+        self.sessions: dict[int, Session] = {}
+        # Insertion-ordered, so that every monitor sees the same sequence.
+        self.monitors: dict[int, Session] = {}
+        self.slowlog = SlowLog()
+        self.latency = LatencyMonitor()
+        self.traffic = Traffic()
+        self.paused_until_ms = 0
+        # The journal is being read: only commands flagged `loading` run.
+        self.is_loading = False
+        # Why the journal cannot be written; empty while it can.
+        self.write_error = ""
+        self.slow_ns = NEVER_NS
+        self.settings_changed()
+
+    def settings_changed(self) -> None:
+        """Recompute what is derived from settings, after any of them changed."""
+        slow_us = self.settings.slowlog_log_slower_than
+        spike_ms = self.settings.latency_monitor_threshold
+        slow_ns = slow_us * 1_000 if slow_us >= 0 else NEVER_NS
+        spike_ns = spike_ms * 1_000_000 if spike_ms > 0 else NEVER_NS
+        # The dispatcher compares each command with one number only.
+        self.slow_ns = min(slow_ns, spike_ns)
+        self.slowlog.trim(self.settings.slowlog_max_len)
+        self.node.settings_changed()
+
+
+Handler = Callable[[Frontend, Session, list[bytes], int], bytes | None]
