@@ -1,0 +1,1 @@
+"""What a person types: the server and the command line client."""
