@@ -83,6 +83,7 @@ def select(_front: Frontend, _session: Session, argv: list[bytes], _now_ms: int)
 def reset(front: Frontend, session: Session, _argv: list[bytes], _now_ms: int) -> bytes:
     """RESET: be as if just connected."""
     front.monitors.pop(session.id, None)
+    front.gates_changed()
     session.is_monitor = False
     session.is_authenticated = False
     session.name = b""
@@ -110,6 +111,7 @@ def monitor(front: Frontend, session: Session, _argv: list[bytes], _now_ms: int)
     """MONITOR: from now on see every command that is executed."""
     session.is_monitor = True
     front.monitors[session.id] = session
+    front.gates_changed()
     return resp.OK
 
 

@@ -2,16 +2,29 @@
 
 `run` works through a session's requests in order until one has to wait, the turn's share is used
 up, or the replies pile up. Each request passes the gates of the specification in their order;
-which error wins is part of what clients see.
+which error wins is part of what clients see:
+
+    QUIT, unknown name, arity  ->  password  ->  memory  ->  journal  ->  loading  ->  monitors
+
+Nearly every command meets no gate but arity and memory, so those two are asked for first, in one
+condition, and the others only if `Frontend.is_guarded` says that there is one.
+
+A mistake of ours must not take the server down: whatever a handler raises that is no
+`CommandError` is answered as an internal error, counted, and left in the notes with its story.
 """
 
 from __future__ import annotations
 
+import traceback
+from typing import Final
+
 from disque.commands import replies
+from disque.commands.answers import answer
 from disque.commands.connection import monitor_line
 from disque.commands.frontend import Entry, Frontend
-from disque.commands.redaction import redacted
 from disque.commands.session import FREE, ON_ANSWER, Session
+from disque.core.effects import Note
+from disque.model.asks import Ask, Result
 from disque.model.errors import CommandError, shown
 from disque.model.limits import COMMANDS_PER_TURN_MAX, UNSENT_BYTES_MAX
 from disque.model.replies import Reply
@@ -20,7 +33,11 @@ from disque.wire import resp
 __all__ = ["connect", "deliver", "disconnect", "finish", "run"]
 
 # Commands that decide about authentication themselves.
-OPEN_COMMANDS = frozenset((b"auth", b"hello"))
+OPEN_COMMANDS: Final = frozenset((b"auth", b"hello"))
+# A browser that was tricked into posting to this port says one of these; no client does.
+HTTP_WORDS: Final = frozenset((b"post", b"host:"))
+# An error quotes this much of a name nobody knows.
+NAME_BYTES_MAX: Final = 128
 
 
 def connect(front: Frontend, session: Session) -> None:
@@ -34,45 +51,175 @@ def disconnect(front: Frontend, session: Session, now_ms: int) -> None:
     """A client left; whatever it waited for is given up."""
     session.is_closing = True
     session.backlog.clear()
-    front.monitors.pop(session.id, None)
+    if front.monitors.pop(session.id, None) is not None:
+        front.gates_changed()
     if front.sessions.pop(session.id, None) is not None:
         front.node.memory.clients -= 1
-    front.node.client_gone(session.id, now_ms)
+        front.node.client_gone(session.id, now_ms)
 
 
-def run(front: Frontend, session: Session, now_ms: int) -> None:
+# One function on purpose: a call per request would cost a tenth of the throughput.
+def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, PLR0912
     """Run the waiting requests of a session, as far as this turn allows."""
     backlog = session.backlog
-    stopwatch_ns = front.stopwatch_ns
+    entries = front.entries
     node = front.node
+    memory = node.memory
+    stopwatch_ns = front.stopwatch_ns
     started_ns = stopwatch_ns()
-    executed = 0
+    taken = executed = 0
     while backlog and session.waits == FREE and not session.is_closing:
-        if executed == COMMANDS_PER_TURN_MAX or session.out_bytes > UNSENT_BYTES_MAX:
+        if taken == COMMANDS_PER_TURN_MAX or session.out_bytes > UNSENT_BYTES_MAX:
             break
         if now_ms < front.paused_until_ms:
             break
         argv = backlog.popleft()
-        executed += 1
-        entry = front.entries.get(argv[0])
+        taken += 1
+        entry = entries.get(argv[0]) or entries.get(argv[0].lower())
         if entry is None:
-            entry = front.entries.get(argv[0].lower())
+            session.send(refuse_unknown(front, session, argv[0]))
+            continue
+        is_usual = entry.least <= len(argv) <= entry.most and not front.is_guarded
+        if not is_usual or memory.used_bytes() > memory.tight_bytes:
+            refusal = pass_gates(front, session, entry, argv, now_ms)
+            if refusal is not None:
+                session.send(refusal)
+                continue
+        session.last_command = entry.name
+        executed += 1
         try:
-            if entry is None:
-                reply = refuse_unknown(session, argv)
-            else:
-                if has_gates(front, entry, argv):
-                    pass_gates(front, session, entry, argv, now_ms)
-                session.last_command = entry.command.name
-                reply = entry.handler(front, session, argv, now_ms)
+            reply = entry.handler(front, session, argv, now_ms)
         except CommandError as problem:
             reply = replies.error(problem)
+        except Exception as mistake:
+            reply = own_up(front, entry, mistake)
         if reply is not None:
             session.send(reply)
         if node.requeue.ready:
             node.serve_ready(now_ms)
         ended_ns = stopwatch_ns()
-        if entry is not None and session.waits != ON_ANSWER:
+        if session.waits == ON_ANSWER:
+            session.asked = argv
+            session.asked_ns = started_ns
+        else:
             account(front, entry, argv, ended_ns - started_ns, now_ms)
         started_ns = ended_ns
-    front.traffic.note_commands(executed, now_ms)
+    if executed:
+        front.traffic.note_commands(executed, now_ms)
+    if session.protocol_error is not None and not backlog and session.waits == FREE:
+        refuse_protocol(session)
+
+
+def deliver(front: Frontend, reply: Reply) -> Session | None:
+    """Pass on what the core says to a client that was blocked; return who may go on."""
+    session = front.sessions.get(reply.client)
+    if session is None:
+        return None
+    session.waits = FREE
+    session.send(replies.encode(reply, session.protocol))
+    return session
+
+
+def finish(front: Frontend, session: Session, ask: Ask, result: Result, now_ms: int) -> None:
+    """The world answered: reply, and let the session go on."""
+    argv, session.asked = session.asked, []
+    entry = front.entries.get(argv[0].lower())
+    assert entry is not None, "only commands of the table ask"
+    try:
+        reply = answer(front, session, ask, result, now_ms)
+    except Exception as mistake:
+        reply = own_up(front, entry, mistake)
+    session.waits = FREE
+    if reply is not None:
+        session.send(reply)
+    account(front, entry, argv, front.stopwatch_ns() - session.asked_ns, now_ms)
+
+
+def pass_gates(
+    front: Frontend, session: Session, entry: Entry, argv: list[bytes], now_ms: int
+) -> bytes | None:
+    """Return the error of the first gate that is closed; if all are open, tell the monitors."""
+    try:
+        check_gates(front, session, entry, argv)
+    except CommandError as problem:
+        return replies.error(problem)
+    if front.monitors:
+        line = monitor_line(session, argv, now_ms, entry.name)
+        for monitor in front.monitors.values():
+            monitor.push(line)
+    return None
+
+
+def check_gates(front: Frontend, session: Session, entry: Entry, argv: list[bytes]) -> None:
+    """Refuse a command that may not run now."""
+    if not entry.least <= len(argv) <= entry.most:
+        sentence = f"wrong number of arguments for '{shown(entry.name)}' command"
+        raise CommandError("ERR", sentence)
+    must_authenticate = front.settings.requirepass and not session.is_authenticated
+    if must_authenticate and entry.name not in OPEN_COMMANDS:
+        raise CommandError("NOAUTH", "Authentication required.")
+    if front.node.make_room() > 1 and entry.command.is_deny_oom:
+        raise CommandError("OOM", "command not allowed when used memory > 'maxmemory'.")
+    if front.write_error and (entry.command.is_write or entry.name == b"ping"):
+        raise CommandError("MISCONF", f"Errors writing to the AOF file: {front.write_error}")
+    if front.is_loading and not entry.command.is_loading:
+        raise CommandError("LOADING", "Disque is loading the dataset in memory")
+
+
+def refuse_unknown(front: Frontend, session: Session, name: bytes) -> bytes:
+    """Answer what is not in the table: QUIT, a browser's request, or a mistake."""
+    lowered = name.lower()
+    if lowered == b"quit":
+        session.is_closing = True
+        return resp.OK
+    if lowered in HTTP_WORDS:
+        # The body of the request would be run as commands.
+        session.is_closing = True
+        sentence = f"HTTP request from {shown(session.address)}: connection closed"
+        front.node.effects.notes.append(Note("warning", sentence))
+    return resp.error("ERR", f"unknown command '{shown(name[:NAME_BYTES_MAX])}'")
+
+
+def refuse_protocol(session: Session) -> None:
+    """Tell what could not be understood, and end the conversation."""
+    assert session.protocol_error is not None
+    if not session.is_closing:
+        session.send(resp.error(b"ERR", session.protocol_error))
+        session.is_closing = True
+
+
+def account(
+    front: Frontend, entry: Entry, argv: list[bytes], duration_ns: int, now_ms: int
+) -> None:
+    """Count a command that ran, and remember it if it was slow."""
+    entry.calls += 1
+    entry.nanoseconds += duration_ns
+    if duration_ns >= front.slow_ns:
+        remember_slow(front, entry, argv, duration_ns, now_ms)
+
+
+def remember_slow(
+    front: Frontend, entry: Entry, argv: list[bytes], duration_ns: int, now_ms: int
+) -> None:
+    """Leave a trace in the slow log and among the latency samples, where the thresholds say so."""
+    settings = front.settings
+    slower_us = settings.slowlog_log_slower_than
+    duration_us = duration_ns // 1_000
+    unix_s = now_ms // 1_000
+    if 0 <= slower_us <= duration_us:
+        front.slowlog.add(argv, duration_us, unix_s, settings.slowlog_max_len, entry.name)
+    threshold_ms = settings.latency_monitor_threshold
+    duration_ms = duration_us // 1_000
+    if 0 < threshold_ms <= duration_ms:
+        event = b"fast-command" if entry.command.is_fast else b"command"
+        front.latency.record(event, duration_ms, unix_s)
+
+
+def own_up(front: Frontend, entry: Entry, mistake: Exception) -> bytes:
+    """Answer for a mistake of ours; the story goes into the log."""
+    front.internal_errors += 1
+    notes = front.node.effects.notes
+    notes.append(Note("warning", f"internal error in {shown(entry.name)}: {mistake!r}"))
+    for line in "".join(traceback.format_exception(mistake)).splitlines():
+        notes.append(Note("warning", line))
+    return resp.error("ERR", "internal error, see the log of the server")

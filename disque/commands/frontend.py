@@ -8,7 +8,7 @@ latency samples, who monitors, who is paused.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import final
+from typing import Final, final
 
 from disque.commands.latency import LatencyMonitor
 from disque.commands.session import Session
@@ -17,22 +17,29 @@ from disque.commands.table import Command
 from disque.core.node import Node
 from disque.core.stats import Traffic
 from disque.model.settings import Settings
+from disque.wire.requests import ARGUMENTS_MAX
 
 __all__ = ["Entry", "Frontend", "Handler"]
 
-# Ten centuries: a threshold no command reaches.
-NEVER_NS = 10**20
+# Three centuries: a threshold no command reaches.
+NEVER_NS: Final = 10**19
 
 
 @final
 class Entry:
-    """A command as this server offers it: its description, its code, and how often it ran."""
+    """A command as this server offers it: its description, its code, and how often it ran.
 
-    __slots__ = ("calls", "command", "handler", "nanoseconds")
+    `least` and `most` are the numbers of words it takes, its name included.
+    """
+
+    __slots__ = ("calls", "command", "handler", "least", "most", "name", "nanoseconds")
 
     def __init__(self, command: Command, handler: Handler) -> None:
         self.command = command
         self.handler = handler
+        self.name = command.name
+        self.least: int = abs(command.arity)
+        self.most: int = command.arity if command.arity > 0 else ARGUMENTS_MAX
         self.calls = 0
         self.nanoseconds = 0
 
@@ -47,6 +54,8 @@ class Frontend:
 
     __slots__ = (
         "entries",
+        "internal_errors",
+        "is_guarded",
         "is_loading",
         "latency",
         "monitors",
@@ -79,6 +88,10 @@ class Frontend:
         self.is_loading = False
         # Why the journal cannot be written; empty while it can.
         self.write_error = ""
+        # Commands that failed because of a mistake of ours.
+        self.internal_errors = 0
+        # Whether a command must pass any gate but those of its arity and of memory.
+        self.is_guarded = False
         self.slow_ns = NEVER_NS
         self.settings_changed()
 
@@ -92,6 +105,13 @@ class Frontend:
         self.slow_ns = min(slow_ns, spike_ns)
         self.slowlog.trim(self.settings.slowlog_max_len)
         self.node.settings_changed()
+        self.gates_changed()
+
+    def gates_changed(self) -> None:
+        """Recompute whether commands are held up by anything unusual."""
+        self.is_guarded = bool(
+            self.settings.requirepass or self.monitors or self.is_loading or self.write_error
+        )
 
 
 Handler = Callable[[Frontend, Session, list[bytes], int], bytes | None]

@@ -32,7 +32,7 @@ def addjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) ->
     if len(argv) == 4:
         size = front.node.membership.size()
         timeout = 0 if argv[3] == b"0" else timeout_ms(argv[3])
-        replicate = size if size < REPLICATE else REPLICATE
+        replicate = min(REPLICATE, size)
         order = JobOrder(argv[1], argv[2], timeout, replicate, TTL_S, RETRY_S_MAX)
     else:
         order = read_order(argv, front.node.membership.size())

@@ -18,8 +18,8 @@ DIGITS_MAX: Final = 64
 def integer_or_none(raw: bytes) -> int | None:
     r"""Read a signed 64-bit decimal: optional sign, leading zeros, nothing else.
 
-    >>> integer_or_none(b"+007"), integer_or_none(b" 7"), integer_or_none(b""), integer_or_none(b"7\0")
-    (7, None, None, None)
+    >>> [integer_or_none(raw) for raw in (b"+007", b" 7", b"", b"7\0")]
+    [7, None, None, None]
     """
     digits = raw[1:] if raw[:1] in (b"-", b"+") else raw
     # `isdigit` on bytes knows ASCII digits only, unlike `int`, which takes spaces and underscores.

@@ -59,10 +59,7 @@ def qscan(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> 
         return (
             length >= bounds.get(b"MINLEN", length)
             and length <= bounds.get(b"MAXLEN", length)
-            and (
-                b"IMPORTRATE" not in bounds
-                or queue.import_rate(now_ms) >= bounds[b"IMPORTRATE"]
-            )
+            and (b"IMPORTRATE" not in bounds or queue.import_rate(now_ms) >= bounds[b"IMPORTRATE"])
         )
 
     page = read_scan(argv, read_own)

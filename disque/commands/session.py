@@ -18,7 +18,6 @@ __all__ = [
     "REPLY_OFF",
     "REPLY_ON",
     "REPLY_SKIP",
-    "REPLY_SKIP_NEXT",
     "Session",
 ]
 
@@ -31,8 +30,7 @@ ON_ANSWER: Final = 3  # an ask the shell has not answered yet
 # CLIENT REPLY.
 REPLY_ON: Final = 0
 REPLY_OFF: Final = 1
-REPLY_SKIP_NEXT: Final = 2  # CLIENT REPLY SKIP was just given: the next reply is dropped
-REPLY_SKIP: Final = 3  # this reply is dropped
+REPLY_SKIP: Final = 2  # the next reply is dropped
 
 
 @final
@@ -41,6 +39,8 @@ class Session:
 
     __slots__ = (
         "address",
+        "asked",
+        "asked_ns",
         "backlog",
         "connected_ms",
         "id",
@@ -56,6 +56,7 @@ class Session:
         "out",
         "out_bytes",
         "protocol",
+        "protocol_error",
         "reply_mode",
         "waits",
     )
@@ -78,6 +79,11 @@ class Session:
         self.waits = FREE
         self.last_command = b"NULL"
         self.backlog: deque[list[bytes]] = deque()
+        # Why nothing can be read any more; told once everything before it is answered.
+        self.protocol_error: bytes | None = None
+        # The command that asked the world something, and when it began.
+        self.asked: list[bytes] = []
+        self.asked_ns = 0
         self.out: list[bytes] = []
         self.out_bytes = 0
 
@@ -88,5 +94,21 @@ class Session:
             self.out_bytes += len(reply)
         elif self.reply_mode == REPLY_SKIP:
             self.reply_mode = REPLY_ON
-        elif self.reply_mode == REPLY_SKIP_NEXT:
-            self.reply_mode = REPLY_SKIP
+
+    def push(self, line: bytes) -> None:
+        """Queue bytes that answer no request of this client, such as a line for a monitor."""
+        if self.reply_mode != REPLY_OFF:
+            self.out.append(line)
+            self.out_bytes += len(line)
+
+    def taken_output(self) -> bytes:
+        """Take what is queued, to be sent now."""
+        out = self.out
+        data = out[0] if len(out) == 1 else b"".join(out)
+        out.clear()
+        self.out_bytes = 0
+        return data
+
+    def is_idle(self) -> bool:
+        """Tell whether the client waits for nothing: only such connections can be too quiet."""
+        return self.waits == FREE and not self.backlog

@@ -19,7 +19,7 @@ BATCH: Final = 256
 # Suffixes depend on two numbers the client chooses; remember the usual ones only.
 SUFFIXES_MAX: Final = 1_000
 
-# Re-queue and collection times vary by this much (-250..+249 ms), so that holders do not act at once.
+# Re-queue and collection times vary by this much (-250..+249 ms): holders do not act at once.
 JITTER_MS: Final = 500
 
 

@@ -38,9 +38,7 @@ from disque.model.timed import Timed
 
 __all__ = ["LEAVING_SENTENCE", "Node"]
 
-LEAVING_SENTENCE: Final = (
-    "This node is leaving the cluster, please connect to a different one"
-)
+LEAVING_SENTENCE: Final = "This node is leaving the cluster, please connect to a different one"
 TIMED_OUT: Final = "Timeout reached before replicating to the requested number of nodes"
 REMOVED: Final = "job removed (expired?) before the requested replication level was achieved"
 NOT_ENOUGH_NODES: Final = "Not enough reachable nodes for the requested replication level"
@@ -333,7 +331,9 @@ class Node:
             return copies
         sentence = NOT_ENOUGH_NODES
         if is_external and copies - 1 == reachable:
-            reason = "I'm leaving the cluster" if self.membership.is_leaving else "I'm out of memory"
+            reason = (
+                "I'm leaving the cluster" if self.membership.is_leaving else "I'm out of memory"
+            )
             sentence += (
                 ", since I'm unable to hold a copy of the message for the following reason: "
                 + reason
@@ -341,7 +341,7 @@ class Node:
         raise CommandError("NOREPL", sentence)
 
     def _make(self, order: JobOrder, now_ms: int) -> Job:
-        job = Job(
+        return Job(
             self._mint.new_id(order.ttl_s, order.retry_s),
             order.queue,
             order.body,
@@ -352,7 +352,6 @@ class Node:
             order.delay_s,
             self._myself_only(),
         )
-        return job
 
     def _myself_only(self) -> frozenset[NodeId]:
         return self.jobs.interned(frozenset((self.shelf.me,)))

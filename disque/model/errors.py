@@ -1,7 +1,8 @@
 """The three kinds of errors, each with its own fate.
 
 * `CommandError`: the client's. Answered with its code and sentence; the connection lives.
-* `ProtocolError`: a peer's or a file's. Logged with what was wrong; the link or the start is given up.
+* `ProtocolError`: a peer's or a file's. Logged with what was wrong; the link or the
+  start is given up.
 * `AssertionError`: ours. Never raised for anything the outside world sends.
 """
 

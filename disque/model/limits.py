@@ -28,7 +28,7 @@ QUEUE_BYTES: Final = 700  # a queue without its name
 CLIENT_BYTES: Final = 2_000  # a connection without its buffers
 
 # --- Time ---------------------------------------------------------------------------------------
-# TTL, RETRY and DELAY are clamped to 32 bits of seconds: 136 years, and every sum still fits 64 bits.
+# TTL, RETRY and DELAY are clamped to 32 bits of seconds: 136 years, and sums still fit 64 bits.
 SECONDS_MAX: Final = 2**32 - 1
 # A timeout beyond this waits for ever in practice; saturating keeps deadlines within 64 bits.
 TIMEOUT_MS_MAX: Final = SECONDS_MAX * 1_000

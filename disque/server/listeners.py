@@ -23,6 +23,7 @@ __all__ = [
     "listen_tcp",
     "listen_unix",
     "make_room",
+    "room_for",
 ]
 
 # Descriptors that are not clients: listeners, log, journal, locks, links to other nodes.
@@ -74,35 +75,41 @@ def is_reachable_from_outside(listeners: list[socket.socket]) -> bool:
 
 def make_room(clients: int, log: Log) -> int:
     """Let the process open enough descriptors for `clients`; return for how many there is room."""
+    room = room_for(clients)
+    if room == clients:
+        return clients
+    needed = clients + DESCRIPTORS_RESERVED
+    if room < 1:
+        raise StartError(
+            f"The limit of open files is {room + DESCRIPTORS_RESERVED}, which leaves no room for "
+            f"clients. Set 'ulimit -n' to at least {needed}."
+        )
+    log.warning(
+        f"maxclients is {clients}, which needs {needed} open files. The limit allows {room} "
+        f"clients, so that is maxclients now. Set 'ulimit -n' to at least {needed} to have it all."
+    )
+    return room
+
+
+def room_for(clients: int) -> int:
+    """Raise the limit of open files as far as needed and allowed; return how many clients fit."""
     needed = clients + DESCRIPTORS_RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _suffices(soft, needed):
         return clients
     # Raising the hard limit needs a privilege; without it what the hard limit allows must do.
-    for wanted_soft, wanted_hard in ((needed, max(hard, needed)), (min(needed, hard), hard)):
-        if hard == resource.RLIM_INFINITY:
-            wanted_hard = hard  # noqa: PLW2901 - infinity is not a number to compare with
+    is_endless = hard == resource.RLIM_INFINITY
+    attempts = [(needed, hard if is_endless else max(hard, needed))]
+    if not is_endless:
+        attempts.append((min(needed, hard), hard))
+    for wanted_soft, wanted_hard in attempts:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted_soft, wanted_hard))
         except (OSError, ValueError):
             continue
         soft = wanted_soft
         break
-    if _suffices(soft, needed):
-        log.notice(f"Raised the limit of open files to {needed}, for {clients} clients")
-        return clients
-    room = soft - DESCRIPTORS_RESERVED
-    if room < 1:
-        raise StartError(
-            f"The limit of open files is {soft}, which leaves no room for clients. "
-            f"Set 'ulimit -n' to at least {needed}."
-        )
-    sentence = (
-        f"maxclients is {clients}, which needs {needed} open files, but the limit is {soft}. "
-        f"maxclients is now {room}. Set 'ulimit -n' to at least {needed} to have it all."
-    )
-    log.warning(sentence)
-    return room
+    return clients if _suffices(soft, needed) else soft - DESCRIPTORS_RESERVED
 
 
 def _listen(address: str, port: int, backlog: int) -> socket.socket:
