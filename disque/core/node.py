@@ -129,8 +129,10 @@ class Node:
 
     def tick(self, now_ms: int) -> int | None:
         """Run timers that are due, a bounded number of them; return when to call again."""
+        # The clock cuts off fractions, so a millisecond may have begun just before the moment an
+        # appointment was made for: it is kept when its millisecond is over, and never early.
         for _ in range(TIMERS_PER_TICK_MAX):
-            item = self._awake.pop_due(now_ms)
+            item = self._awake.pop_due(now_ms - 1)
             if item is None:
                 break
             self._wake(item, now_ms)
@@ -141,9 +143,9 @@ class Node:
     def next_ms(self) -> int | None:
         """Return when `tick` must be called next, if ever."""
         at_ms = self._awake.next_ms()
-        if self._sweep_at_ms and (at_ms is None or self._sweep_at_ms < at_ms):
+        if self._sweep_at_ms and (at_ms is None or self._sweep_at_ms <= at_ms):
             return self._sweep_at_ms
-        return at_ms
+        return at_ms + 1 if at_ms is not None else None
 
     def _wake(self, item: Timed, now_ms: int) -> None:
         if isinstance(item, Job):

@@ -173,7 +173,10 @@ class Turn:
 
     def _flush_monitors(self, now_ms: int) -> None:
         for monitor in list(self.front.monitors.values()):
-            if monitor.out:
+            if self._world.is_ending:
+                # Whoever watches a server end sees the end, not the command that ended it.
+                monitor.taken_output()
+            elif monitor.out:
                 self.connections[monitor.id].flush(now_ms)
 
     def _write_notes(self) -> None:

@@ -82,6 +82,7 @@ class World:
         "_run_id",
         "_settings",
         "_started_ns",
+        "is_ending",
         "membership",
     )
 
@@ -102,6 +103,8 @@ class World:
         self.membership = membership
         self._log = log
         self._end = end
+        # The process is about to end: nothing new is said to anybody.
+        self.is_ending = False
         self._run_id = os.urandom(20).hex().encode("ascii")
         self._started_ns = time.monotonic_ns()
 
@@ -184,11 +187,12 @@ class World:
     def _end_process(self, ask: Ask) -> Result | None:
         if isinstance(ask, Shutdown):
             self._log.warning("User requested shutdown...")
-            self._end(None)
+            self.is_ending = self._end(None)
         elif isinstance(ask, Restart):
             if ask.clean and self._config_file and isinstance(self.rewrite_config(), Failed):
                 return Failed("the configuration file cannot be written")
-            if not self._end(ask):
+            self.is_ending = self._end(ask)
+            if not self.is_ending:
                 return Failed("the server cannot be restarted")
         elif isinstance(ask, Crash):
             self._crash(ask.how)

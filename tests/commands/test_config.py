@@ -27,7 +27,7 @@ class Server:
     def __init__(self) -> None:
         self.settings = Settings()
         self.settings.dir = "/srv/disque"
-        node = Node(NodeId("a" * 40), 7711, self.settings, random.Random(1), random.Random(2))
+        node = Node(NodeId(b"a" * 40), 7711, self.settings, random.Random(1), random.Random(2))
         self.front = Frontend(node, self.settings, lambda: 0)
         self.session = Session(7, b"127.0.0.1:50000", False, NOW_MS)
         self.front.sessions[7] = self.session
