@@ -5,6 +5,8 @@ Commands that take several ids check all of them first: one bad id, and nothing 
 
 from __future__ import annotations
 
+from typing import Final
+
 from disque.commands.frontend import Frontend
 from disque.commands.session import Session
 from disque.model import jobid
@@ -14,10 +16,15 @@ from disque.wire import resp
 
 __all__ = ["ackjob", "deljob", "dequeue", "enqueue", "fastack", "nack", "working"]
 
+NONE: Final = resp.integer(0)
+ONE: Final = resp.integer(1)
+
 
 def ackjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes:
     """ACKJOB id ...: the jobs are done; reply with how many were known and not acknowledged."""
     node = front.node
+    if len(argv) == 2:
+        return ONE if node.acknowledge(jobid.checked(argv[1]), now_ms) else NONE
     ids = checked_ids(argv)
     return resp.integer(sum([node.acknowledge(id, now_ms) for id in ids]))
 

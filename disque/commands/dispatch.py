@@ -22,7 +22,7 @@ from disque.commands import replies
 from disque.commands.answers import answer
 from disque.commands.connection import monitor_line
 from disque.commands.frontend import Entry, Frontend
-from disque.commands.session import FREE, ON_ANSWER, Session
+from disque.commands.session import FREE, ON_ANSWER, REPLY_ON, Session
 from disque.core.effects import Note
 from disque.model.asks import Ask, Result
 from disque.model.errors import CommandError, shown
@@ -59,12 +59,14 @@ def disconnect(front: Frontend, session: Session, now_ms: int) -> None:
 
 
 # One function on purpose: a call per request would cost a tenth of the throughput.
-def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, PLR0912
+def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, PLR0912, PLR0915
     """Run the waiting requests of a session, as far as this turn allows."""
     backlog = session.backlog
     entries = front.entries
     node = front.node
     memory = node.memory
+    ready = node.requeue.ready
+    out = session.out
     stopwatch_ns = front.stopwatch_ns
     started_ns = stopwatch_ns()
     taken = executed = 0
@@ -75,12 +77,18 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
             break
         argv = backlog.popleft()
         taken += 1
-        entry = entries.get(argv[0]) or entries.get(argv[0].lower())
+        entry = entries.get(argv[0])
+        if entry is None:
+            entry = entries.get(argv[0].lower())
         if entry is None:
             session.send(refuse_unknown(front, session, argv[0]))
             continue
-        is_usual = entry.least <= len(argv) <= entry.most and not front.is_guarded
-        if not is_usual or memory.used_bytes() > memory.tight_bytes:
+        if (
+            front.is_guarded
+            or not entry.least <= len(argv) <= entry.most
+            # Only a command that needs memory makes room.
+            or (entry.needs_room and memory.used_bytes() > memory.tight_bytes)
+        ):
             refusal = pass_gates(front, session, entry, argv, now_ms)
             if refusal is not None:
                 session.send(refusal)
@@ -94,15 +102,23 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
         except Exception as mistake:
             reply = own_up(front, entry, mistake)
         if reply is not None:
-            session.send(reply)
-        if node.requeue.ready:
+            if session.reply_mode == REPLY_ON:
+                out.append(reply)
+                session.out_bytes += len(reply)
+            else:
+                session.send(reply)
+        if ready:
             node.serve_ready(now_ms)
         ended_ns = stopwatch_ns()
         if session.waits == ON_ANSWER:
             session.asked = argv
             session.asked_ns = started_ns
         else:
-            account(front, entry, argv, ended_ns - started_ns, now_ms)
+            duration_ns = ended_ns - started_ns
+            entry.calls += 1
+            entry.nanoseconds += duration_ns
+            if duration_ns >= front.slow_ns:
+                remember_slow(front, entry, argv, duration_ns, now_ms)
         started_ns = ended_ns
     if executed:
         front.traffic.note_commands(executed, now_ms)
@@ -132,7 +148,11 @@ def finish(front: Frontend, session: Session, ask: Ask, result: Result, now_ms: 
     session.waits = FREE
     if reply is not None:
         session.send(reply)
-    account(front, entry, argv, front.stopwatch_ns() - session.asked_ns, now_ms)
+    duration_ns = front.stopwatch_ns() - session.asked_ns
+    entry.calls += 1
+    entry.nanoseconds += duration_ns
+    if duration_ns >= front.slow_ns:
+        remember_slow(front, entry, argv, duration_ns, now_ms)
 
 
 def pass_gates(
@@ -158,7 +178,7 @@ def check_gates(front: Frontend, session: Session, entry: Entry, argv: list[byte
     must_authenticate = front.settings.requirepass and not session.is_authenticated
     if must_authenticate and entry.name not in OPEN_COMMANDS:
         raise CommandError("NOAUTH", "Authentication required.")
-    if front.node.make_room() > 1 and entry.command.is_deny_oom:
+    if entry.needs_room and front.node.make_room() > 1:
         raise CommandError("OOM", "command not allowed when used memory > 'maxmemory'.")
     if front.write_error and (entry.command.is_write or entry.name == b"ping"):
         raise CommandError("MISCONF", f"Errors writing to the AOF file: {front.write_error}")
@@ -186,16 +206,6 @@ def refuse_protocol(session: Session) -> None:
     if not session.is_closing:
         session.send(resp.error(b"ERR", session.protocol_error))
         session.is_closing = True
-
-
-def account(
-    front: Frontend, entry: Entry, argv: list[bytes], duration_ns: int, now_ms: int
-) -> None:
-    """Count a command that ran, and remember it if it was slow."""
-    entry.calls += 1
-    entry.nanoseconds += duration_ns
-    if duration_ns >= front.slow_ns:
-        remember_slow(front, entry, argv, duration_ns, now_ms)
 
 
 def remember_slow(

@@ -32,12 +32,22 @@ class Entry:
     `least` and `most` are the numbers of words it takes, its name included.
     """
 
-    __slots__ = ("calls", "command", "handler", "least", "most", "name", "nanoseconds")
+    __slots__ = (
+        "calls",
+        "command",
+        "handler",
+        "least",
+        "most",
+        "name",
+        "nanoseconds",
+        "needs_room",
+    )
 
     def __init__(self, command: Command, handler: Handler) -> None:
         self.command = command
         self.handler = handler
         self.name = command.name
+        self.needs_room: bool = command.is_deny_oom
         self.least: int = abs(command.arity)
         self.most: int = command.arity if command.arity > 0 else ARGUMENTS_MAX
         self.calls = 0

@@ -53,6 +53,9 @@ class AckGC:
     def acknowledge(self, job: Job, now_ms: int) -> None:
         """Acknowledge a job that is active or queued, and start collecting it."""
         assert job.state not in (WAIT_REPL, ACKED)
+        if self._shelf.is_only_holder(job):
+            self._shelf.remove(job)
+            return
         self._mark(job)
         self.collect(job, now_ms)
 

@@ -37,6 +37,8 @@ class Membership:
 
     def size(self) -> int:
         """Count the nodes, failed and leaving ones included, handshakes not."""
+        if len(self.nodes) == 1:
+            return 1
         return sum(1 for peer in self.nodes.values() if not peer.flags & HANDSHAKE)
 
     def known_ids(self) -> frozenset[NodeId]:

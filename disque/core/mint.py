@@ -16,8 +16,6 @@ from disque.model.jobid import RANDOM_BYTES, RANDOM_CHARACTERS, prefix, suffix
 __all__ = ["JITTER_MS", "Jitter", "Mint"]
 
 BATCH: Final = 256
-# Suffixes depend on two numbers the client chooses; remember the usual ones only.
-SUFFIXES_MAX: Final = 1_000
 
 # Re-queue and collection times vary by this much (-250..+249 ms): holders do not act at once.
 JITTER_MS: Final = 500
@@ -27,28 +25,28 @@ JITTER_MS: Final = 500
 class Mint:
     """Makes ids and creation times that no other job of this node has."""
 
-    __slots__ = ("_at", "_characters", "_ctime", "_entropy", "_prefix", "_suffixes")
+    __slots__ = ("_ctime", "_entropy", "_prefix", "_retry_s", "_stems", "_tail", "_ttl_s")
 
     def __init__(self, node: NodeId, entropy: random.Random) -> None:
         self._entropy = entropy
         self._prefix = prefix(node)
-        self._characters = b""
-        self._at = 0
+        # Ids without their ends, ready to be used.
+        self._stems: list[bytes] = []
         self._ctime = 0
-        self._suffixes: dict[tuple[int, int], bytes] = {}
+        # How the ids of jobs like the last one end: most jobs are like the last one.
+        self._ttl_s = 0
+        self._retry_s = 0
+        self._tail = suffix(0, 0)
 
     def new_id(self, ttl_s: int, retry_s: int) -> JobId:
         """Return a fresh id."""
-        at = self._at
-        if at == len(self._characters):
-            raw = self._entropy.randbytes(RANDOM_BYTES * BATCH)
-            self._characters = b2a_base64(raw, newline=False)
-            at = 0
-        self._at = at + RANDOM_CHARACTERS
-        tail = self._suffixes.get((ttl_s, retry_s))
-        if tail is None:
-            tail = self._remember_suffix(ttl_s, retry_s)
-        return JobId(self._prefix + self._characters[at : at + RANDOM_CHARACTERS] + tail)
+        if not self._stems:
+            self._draw()
+        if ttl_s != self._ttl_s or retry_s != self._retry_s:
+            self._ttl_s = ttl_s
+            self._retry_s = retry_s
+            self._tail = suffix(ttl_s, retry_s)
+        return JobId(self._stems.pop() + self._tail)
 
     def new_ctime(self, now_ms: int) -> int:
         """Return a creation time later than every earlier one."""
@@ -61,13 +59,15 @@ class Mint:
     def rename(self, node: NodeId) -> None:
         """Make ids for the node's new name."""
         self._prefix = prefix(node)
+        self._stems.clear()
 
-    def _remember_suffix(self, ttl_s: int, retry_s: int) -> bytes:
-        tail = suffix(ttl_s, retry_s)
-        if len(self._suffixes) >= SUFFIXES_MAX:
-            self._suffixes.clear()
-        self._suffixes[(ttl_s, retry_s)] = tail
-        return tail
+    def _draw(self) -> None:
+        raw = self._entropy.randbytes(RANDOM_BYTES * BATCH)
+        characters = b2a_base64(raw, newline=False)
+        self._stems = [
+            self._prefix + characters[at : at + RANDOM_CHARACTERS]
+            for at in range(0, len(characters), RANDOM_CHARACTERS)
+        ]
 
 
 @final
@@ -84,6 +84,7 @@ class Jitter:
         """Return an offset between -250 and +249 ms."""
         drawn = self._drawn
         if not drawn:
-            half = JITTER_MS // 2
-            drawn.extend(self._random.choices(range(-half, half), k=BATCH))
+            # 16 bits are not a multiple of 500; nobody will notice by which half of a percent.
+            raw = memoryview(self._random.randbytes(2 * BATCH)).cast("H")
+            drawn.extend([number % JITTER_MS - JITTER_MS // 2 for number in raw.tolist()])
         return drawn.pop()

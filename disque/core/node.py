@@ -52,6 +52,7 @@ class Node:
         "_awake",
         "_entropy",
         "_mint",
+        "_only_me",
         "_sweep_at_ms",
         "acks",
         "effects",
@@ -83,6 +84,8 @@ class Node:
         offsets = Jitter(jitter)
         self.membership = Membership(id, port)
         self.jobs = Registry()
+        # Who holds a job that was not copied: one shared set for all of them.
+        self._only_me = self.jobs.interned(frozenset((id,)))
         self.queues = Queues(self._awake, jitter)
         self.memory = Memory(self.jobs, self.queues, settings)
         self.shelf = Shelf(id, self.jobs, self.queues, self._awake, self.memory, self.effects)
@@ -178,7 +181,11 @@ class Node:
 
     def add(self, client: int, order: JobOrder, now_ms: int) -> JobId | None:
         """Make a job; return its id, or None if `client` must wait for copies."""
-        copies = self._copies_elsewhere(order)
+        memory = self.memory
+        is_external = memory.used_bytes() > memory.tight_bytes or self.membership.is_leaving
+        copies = 0
+        if order.replicate > 1 or is_external:
+            copies = self._copies_elsewhere(order, is_external)
         queue = self.queues.by_name.get(order.queue)
         if queue is not None:
             if order.length_max and len(queue.jobs) >= order.length_max:
@@ -187,14 +194,26 @@ class Node:
                 )
             if queue.paused & PAUSED_IN:
                 raise CommandError("PAUSED", "Queue paused in input, try later")
-        job = self._make(order, now_ms)
+        ttl_s = order.ttl_s
+        job = Job(
+            self._mint.new_id(ttl_s, order.retry_s),
+            order.queue,
+            order.body,
+            self._mint.new_ctime(now_ms),
+            now_ms + ttl_s * 1_000,
+            order.replicate,
+            order.retry_s,
+            order.delay_s,
+            self._only_me,
+        )
         self.jobs.add(job)
         if copies == 0 or order.is_async:
             if copies:
                 peers = self.membership.reachable()
                 self.replication.send_copies(job, peers, copies, wants_reply=False)
             self.requeue.launch(job, now_ms)
-            self.shelf.store(job)
+            if self.effects.is_journaling:
+                self.shelf.store(job)
             return job.id
         self.replication.send_copies(job, self.membership.reachable(), copies, wants_reply=True)
         self.replication.wait(client, job, order.timeout_ms, now_ms)
@@ -202,6 +221,9 @@ class Node:
 
     def take(self, names: list[bytes], count: int, now_ms: int) -> list[Job]:
         """Fetch up to `count` jobs, one per queue and pass; name the queues in order."""
+        if count == 1 and len(names) == 1:
+            only = self.requeue.fetch(self.queues.open(names[0], now_ms), now_ms)
+            return [only] if only is not None else []
         queues = [self.queues.open(name, now_ms) for name in names]
         taken: list[Job] = []
         while len(taken) < count:
@@ -315,16 +337,16 @@ class Node:
             self.membership.rename(id)
             self.shelf.me = id
             self._mint.rename(id)
+            self._only_me = self.jobs.interned(frozenset((id,)))
         self.effects.asks.append(SaveNodes(0, sync=True))
 
     # --- Helpers --------------------------------------------------------------------------------
 
-    def _copies_elsewhere(self, order: JobOrder) -> int:
-        """Return how many copies other nodes must hold, or refuse."""
-        is_tight = self.memory.used_bytes() > self.memory.tight_bytes
-        is_external = is_tight or self.membership.is_leaving
-        if order.replicate == 1 and not is_external:
-            return 0
+    def _copies_elsewhere(self, order: JobOrder, is_external: bool) -> int:
+        """Return how many copies other nodes must hold, or refuse.
+
+        `is_external` means that this node cannot keep the job itself.
+        """
         copies = order.replicate if is_external else order.replicate - 1
         reachable = len(self.membership.reachable())
         if copies <= reachable:
@@ -341,22 +363,6 @@ class Node:
                 + reason
             )
         raise CommandError("NOREPL", sentence)
-
-    def _make(self, order: JobOrder, now_ms: int) -> Job:
-        return Job(
-            self._mint.new_id(order.ttl_s, order.retry_s),
-            order.queue,
-            order.body,
-            self._mint.new_ctime(now_ms),
-            now_ms + order.ttl_s * 1_000,
-            order.replicate,
-            order.retry_s,
-            order.delay_s,
-            self._myself_only(),
-        )
-
-    def _myself_only(self) -> frozenset[NodeId]:
-        return self.jobs.interned(frozenset((self.shelf.me,)))
 
     def _complete(self, job: Job, now_ms: int) -> None:
         """A job has enough copies, or was acknowledged early: answer its producer."""

@@ -69,17 +69,20 @@ class Requeue:
         if job.state != ACTIVE or (job.retry_s == 0 and job.flags & DELIVERED):
             return False
         job.state = QUEUED
+        shelf = self._shelf
         if job.retry_s:
-            job.requeue_at_ms = now_ms + job.retry_s * 1_000 + self._jitter.next_ms()
+            job.requeue_at_ms = at_ms = now_ms + job.retry_s * 1_000 + self._jitter.next_ms()
             job.flags |= ANNOUNCE
+            # As `Shelf.reschedule` would, which is asked for every new job.
+            at_ms -= ANNOUNCE_MS
+            shelf.awake.schedule(job, at_ms if at_ms < job.expires_ms else job.expires_ms)
         else:
             job.requeue_at_ms = 0
+            shelf.awake.schedule(job, job.expires_ms)
         if is_nack or job.flags & QUEUED_BEFORE:
             self._count(job, is_nack)
         else:
             job.flags |= QUEUED_BEFORE
-        shelf = self._shelf
-        shelf.reschedule(job)
         queue = shelf.queues.by_name.get(job.queue)
         if queue is None:
             queue = shelf.queues.open(job.queue, now_ms)

@@ -80,7 +80,11 @@ class Shelf:
 
     def tell_holders(self, job: Job, message: Message) -> None:
         """Send `message` to every other node that may hold a copy."""
-        if len(job.held_by) > 1 or self.me not in job.held_by:
+        if not self.is_only_holder(job):
             for holder in sorted(job.held_by):
                 if holder != self.me:
                     self.effects.outbox.append((holder, message))
+
+    def is_only_holder(self, job: Job) -> bool:
+        """Tell whether nobody else can have a copy."""
+        return len(job.held_by) == 1 and self.me in job.held_by

@@ -77,6 +77,10 @@ class JobList:
         """Put `job` in its place."""
         self._count += 1
         tail = self._last[0].jobs
+        if tail and tail[-1].ctime < job.ctime and len(tail) < BLOCK_JOBS_MAX:
+            # Nearly every job: the youngest one, into a block with room.
+            tail.append(job)
+            return
         if not tail or is_before(tail[-1], job):
             if tail and len(tail) < BLOCK_JOBS_MAX:
                 tail.append(job)

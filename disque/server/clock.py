@@ -59,8 +59,7 @@ class Clock:
         if monotonic_ns - self._steered_ns >= STEER_EVERY_NS:
             self._steer(monotonic_ns)
         now_ms = (monotonic_ns + self._offset_ns) // NANOSECONDS_PER_MS
-        # A comparison costs a third of max(), and this runs for every read of every client.
-        if now_ms > self._latest_ms:  # noqa: PLR1730
+        if now_ms > self._latest_ms:
             self._latest_ms = now_ms
         return self._latest_ms
 
