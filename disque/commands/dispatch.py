@@ -66,22 +66,21 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
     node = front.node
     memory = node.memory
     ready = node.requeue.ready
+    asks = node.effects.asks
     out = session.out
     stopwatch_ns = front.stopwatch_ns
+    executed = 0
+    may_run = session.waits == FREE and not session.is_closing and now_ms >= front.paused_until_ms
     started_ns = stopwatch_ns()
-    taken = executed = 0
-    while backlog and session.waits == FREE and not session.is_closing:
-        if taken == COMMANDS_PER_TURN_MAX or session.out_bytes > UNSENT_BYTES_MAX:
-            break
-        if now_ms < front.paused_until_ms:
-            break
+    for _ in range(min(len(backlog), COMMANDS_PER_TURN_MAX) if may_run else 0):
         argv = backlog.popleft()
-        taken += 1
         entry = entries.get(argv[0])
         if entry is None:
             entry = entries.get(argv[0].lower())
         if entry is None:
             session.send(refuse_unknown(front, session, argv[0]))
+            if session.is_closing:
+                break
             continue
         if (
             front.is_guarded
@@ -110,16 +109,22 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
         if ready:
             node.serve_ready(now_ms)
         ended_ns = stopwatch_ns()
-        if session.waits == ON_ANSWER:
-            session.asked = argv
-            session.asked_ns = started_ns
-        else:
-            duration_ns = ended_ns - started_ns
-            entry.calls += 1
-            entry.nanoseconds += duration_ns
-            if duration_ns >= front.slow_ns:
-                remember_slow(front, entry, argv, duration_ns, now_ms)
+        duration_ns = ended_ns - started_ns
         started_ns = ended_ns
+        # Whatever must happen before the next command leaves an ask or makes the session wait.
+        if asks or session.waits != FREE:
+            if session.waits == ON_ANSWER:
+                session.asked = argv
+                session.asked_ns = ended_ns - duration_ns
+                break
+            account(front, entry, argv, duration_ns, now_ms)
+            break
+        entry.calls += 1
+        entry.nanoseconds += duration_ns
+        if duration_ns >= front.slow_ns:
+            remember_slow(front, entry, argv, duration_ns, now_ms)
+        if session.is_closing or session.out_bytes > UNSENT_BYTES_MAX:
+            break
     if executed:
         front.traffic.note_commands(executed, now_ms)
     if session.protocol_error is not None and not backlog and session.waits == FREE:
@@ -148,11 +153,7 @@ def finish(front: Frontend, session: Session, ask: Ask, result: Result, now_ms: 
     session.waits = FREE
     if reply is not None:
         session.send(reply)
-    duration_ns = front.stopwatch_ns() - session.asked_ns
-    entry.calls += 1
-    entry.nanoseconds += duration_ns
-    if duration_ns >= front.slow_ns:
-        remember_slow(front, entry, argv, duration_ns, now_ms)
+    account(front, entry, argv, front.stopwatch_ns() - session.asked_ns, now_ms)
 
 
 def pass_gates(
@@ -206,6 +207,16 @@ def refuse_protocol(session: Session) -> None:
     if not session.is_closing:
         session.send(resp.error(b"ERR", session.protocol_error))
         session.is_closing = True
+
+
+def account(
+    front: Frontend, entry: Entry, argv: list[bytes], duration_ns: int, now_ms: int
+) -> None:
+    """Count a command that ran, and remember it if it was slow."""
+    entry.calls += 1
+    entry.nanoseconds += duration_ns
+    if duration_ns >= front.slow_ns:
+        remember_slow(front, entry, argv, duration_ns, now_ms)
 
 
 def remember_slow(

@@ -16,6 +16,7 @@ from disque.commands.slowlog import SlowLog
 from disque.commands.table import Command
 from disque.core.node import Node
 from disque.core.stats import Traffic
+from disque.model.order import FetchOrder
 from disque.model.settings import Settings
 from disque.wire.requests import ARGUMENTS_MAX
 
@@ -67,6 +68,8 @@ class Frontend:
         "internal_errors",
         "is_guarded",
         "is_loading",
+        "last_fetch",
+        "last_getjob",
         "latency",
         "monitors",
         "node",
@@ -94,6 +97,9 @@ class Frontend:
         self.latency = LatencyMonitor()
         self.traffic = Traffic()
         self.paused_until_ms = 0
+        # The GETJOB that was read last, and how it was understood.
+        self.last_getjob: list[bytes] = []
+        self.last_fetch = FetchOrder()
         # The journal is being read: only commands flagged `loading` run.
         self.is_loading = False
         # Why the journal cannot be written; empty while it can.

@@ -15,7 +15,7 @@ from disque.model import jobid
 from disque.model.errors import CommandError, SyntaxProblem
 from disque.model.job import STATE_NAMES, Job
 from disque.model.limits import SECONDS_MAX
-from disque.model.order import JobOrder
+from disque.model.order import FetchOrder, JobOrder
 from disque.model.replies import Delivery
 from disque.wire import resp
 
@@ -101,52 +101,70 @@ def at_least(least: int, value: int | None, sentence: str) -> int:
 
 def getjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes | None:
     """GETJOB [option ...] FROM queue [queue ...]: take jobs, or wait for one."""
-    count, timeout, is_waiting, with_counters, at = read_getjob(argv)
-    names = argv[at:]
     node = front.node
-    taken = node.take(names, count, now_ms)
-    if taken:
-        if with_counters:
-            return replies.deliveries([Delivery(job) for job in taken], with_counters)
-        return replies.jobs(taken)
-    if not is_waiting:
+    order = front.last_fetch
+    if argv != front.last_getjob:
+        # Consumers repeat themselves: a request is read once, as long as it stays the same.
+        order = front.last_fetch = read_fetch(argv)
+        front.last_getjob = argv
+    if order.is_single:
+        job = node.take_one(order.queues[0], now_ms)
+        if job is not None:
+            return replies.one_job(order.reply_head, job)
+    else:
+        taken = node.take(order.queues, order.count, now_ms)
+        if taken:
+            if order.with_counters:
+                return replies.deliveries([Delivery(job) for job in taken], with_counters=True)
+            return replies.jobs(taken)
+    if not order.is_waiting:
         return replies.nil_array(session.protocol)
     if node.membership.is_leaving:
         raise CommandError("LEAVING", LEAVING_SENTENCE)
-    node.waiters.block(session.id, names, timeout, with_counters, now_ms)
+    node.waiters.block(session.id, order.queues, order.timeout_ms, order.with_counters, now_ms)
     session.waits = ON_QUEUES
     return None
 
 
-def read_getjob(argv: list[bytes]) -> tuple[int, int, bool, bool, int]:
-    """Read the options of GETJOB: count, timeout, whether to wait, counters, first queue."""
-    count, timeout, is_waiting, with_counters = 1, 0, True, False
+def read_fetch(argv: list[bytes]) -> FetchOrder:
+    """Read the options of GETJOB and the names of its queues."""
+    order = FetchOrder()
     at, last = 1, len(argv) - 1
-    while at <= last:
-        word = argv[at]
-        # Everything after FROM is a queue name, whatever it looks like.
-        if word == b"FROM" or word.upper() == b"FROM":
-            if at == last:
-                raise SyntaxProblem
-            return count, timeout, is_waiting, with_counters, at + 1
-        word = word.upper()
-        if word == b"NOHANG":
-            is_waiting = False
-        elif word == b"WITHCOUNTERS":
-            with_counters = True
-        elif word == b"COUNT" and at < last:
-            at += 1
-            value = integer_or_none(argv[at])
-            if value is None or value <= 0:
-                raise CommandError("ERR", "COUNT must be a number greater than zero")
-            count = value
-        elif word == b"TIMEOUT" and at < last:
-            at += 1
-            timeout = timeout_ms(argv[at])
-        else:
-            raise SyntaxProblem
-        at += 1
+    while at < last:
+        word = argv[at].upper()
+        if word == b"FROM":
+            # Everything that follows is a queue's name, whatever it looks like.
+            order.queues = argv[at + 1 :]
+            order.is_single = order.count == 1 and at + 1 == last and not order.with_counters
+            order.reply_head = replies.one_job_head(argv[last])
+            return order
+        at += read_fetch_option(order, word, argv[at + 1])
     raise SyntaxProblem
+
+
+def read_fetch_option(order: FetchOrder, word: bytes, value: bytes) -> int:
+    """Read one option of GETJOB; return how many arguments it took."""
+    if word == b"NOHANG":
+        order.is_waiting = False
+        return 1
+    if word == b"WITHCOUNTERS":
+        order.with_counters = True
+        return 1
+    if word == b"COUNT":
+        order.count = at_least_one(value)
+        return 2
+    if word == b"TIMEOUT":
+        order.timeout_ms = timeout_ms(value)
+        return 2
+    raise SyntaxProblem
+
+
+def at_least_one(raw: bytes) -> int:
+    """Read how many jobs are wanted."""
+    value = integer_or_none(raw)
+    if value is None or value <= 0:
+        raise CommandError("ERR", "COUNT must be a number greater than zero")
+    return value
 
 
 def show(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes:

@@ -219,11 +219,15 @@ class Node:
         self.replication.wait(client, job, order.timeout_ms, now_ms)
         return None
 
+    def take_one(self, name: bytes, now_ms: int) -> Job | None:
+        """Fetch the oldest job of one queue."""
+        queue = self.queues.by_name.get(name)
+        if queue is None:
+            queue = self.queues.open(name, now_ms)
+        return self.requeue.fetch(queue, now_ms)
+
     def take(self, names: list[bytes], count: int, now_ms: int) -> list[Job]:
         """Fetch up to `count` jobs, one per queue and pass; name the queues in order."""
-        if count == 1 and len(names) == 1:
-            only = self.requeue.fetch(self.queues.open(names[0], now_ms), now_ms)
-            return [only] if only is not None else []
         queues = [self.queues.open(name, now_ms) for name in names]
         taken: list[Job] = []
         while len(taken) < count:

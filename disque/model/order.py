@@ -1,10 +1,10 @@
-"""What a producer asks for: the arguments of ADDJOB, checked and complete."""
+"""What clients ask for: the arguments of ADDJOB and GETJOB, checked and complete."""
 
 from __future__ import annotations
 
 from typing import final
 
-__all__ = ["JobOrder"]
+__all__ = ["FetchOrder", "JobOrder"]
 
 
 @final
@@ -35,3 +35,31 @@ class JobOrder:
         self.delay_s = 0
         self.length_max = 0
         self.is_async = False
+
+
+@final
+class FetchOrder:
+    """Jobs to be fetched from `queues`. `timeout_ms` 0 waits for ever.
+
+    `is_single` marks the usual case: one job of one queue, without counters. Its reply begins
+    with `reply_head`, whatever the job is.
+    """
+
+    __slots__ = (
+        "count",
+        "is_single",
+        "is_waiting",
+        "queues",
+        "reply_head",
+        "timeout_ms",
+        "with_counters",
+    )
+
+    def __init__(self) -> None:
+        self.queues: list[bytes] = []
+        self.count = 1
+        self.timeout_ms = 0
+        self.is_waiting = True
+        self.with_counters = False
+        self.is_single = False
+        self.reply_head = b""

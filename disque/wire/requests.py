@@ -14,9 +14,10 @@ Theory of operation
 The strict reader walks over bytes and numbers and knows every rule. Compiled it is the fastest way
 to read a request. The interpreter prefers to split a chunk at every CRLF, at C speed, and to check
 that each length header is literally the one that belongs to the piece behind it: then the strict
-reader would have read the same. At the first doubt (a CRLF inside a body, a request that is not
-complete, an error) it steps back to the start of that request, and the rest of the chunk is read
-strictly. So a chunk is split at most once, and the work is linear.
+reader would have read the same. A short request that is repeated, as consumers do with GETJOB, is
+not even split: the same bytes mean the same arguments. At the first doubt (a CRLF inside a body, a
+request that is not complete, an error) it steps back to the start of that request, and the rest of
+the chunk is read strictly. So a chunk is split at most once, and the work is linear.
 
 Between chunks the parser keeps the arguments already complete and the rest of what is not: a line
 without its end, or a body in progress, which grows in place and only by what really arrived. An
@@ -57,6 +58,8 @@ CANONICAL_BYTES_MAX: Final = 2_048
 PIECES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, CANONICAL_ARGUMENTS_MAX + 1)}
 # The only length header that belongs to an argument, by the argument's length.
 HEADERS: Final = [b"$%d" % length for length in range(CANONICAL_BYTES_MAX + 1)]
+# A consumer sends the same GETJOB again and again: requests up to this size are recognised.
+REPEATED_BYTES_MAX: Final = 64
 IS_INTERPRETED: Final = __file__.endswith((".py", ".pyc"))
 
 ASTERISK: Final = 0x2A
@@ -92,6 +95,8 @@ class RequestParser:
         "_is_splitting",
         "_length",
         "_missing",
+        "_repeated",
+        "_repeated_raw",
         "_rest",
         "error",
     )
@@ -109,6 +114,9 @@ class RequestParser:
         self._length: int = UNKNOWN
         # The beginning of the next argument if `_length` is known, else of a line.
         self._rest: bytearray = bytearray()
+        # A request this client sent several times in a row, as arguments and as bytes.
+        self._repeated: list[bytes] = []
+        self._repeated_raw: bytes = b""
 
     @property
     def buffered_bytes(self) -> int:
@@ -133,14 +141,33 @@ class RequestParser:
                 data = self._continue_line(data)
             if self._missing > 0 and position < len(data):
                 position = self._read_request(data, position, requests)
+        if self._repeated:
+            position = self._read_repetitions(data, position, requests)
         size = len(data)
         if self._is_splitting and position < size:
+            known = len(requests)
             position = _read_canonical(data, position, requests)
+            if len(requests) - known > 1 and requests[known] == requests[known + 1]:
+                self._remember(requests[known])
         while position < size:
             position = self._read_request(data, position, requests)
         # Requests were small, so the next ones probably are.
         self._is_splitting = self._can_split and size <= len(requests) * SMALL_REQUEST_BYTES
         return requests
+
+    def _read_repetitions(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
+        """Read requests that are, byte by byte, the one remembered; they share its arguments."""
+        raw = self._repeated_raw
+        while data.startswith(raw, position):
+            requests.append(self._repeated)
+            position += len(raw)
+        return position
+
+    def _remember(self, arguments: list[bytes]) -> None:
+        """Remember a short request that came twice in a row: it will probably come again."""
+        if sum([len(argument) for argument in arguments]) <= REPEATED_BYTES_MAX:
+            self._repeated = arguments
+            self._repeated_raw = encode_request(arguments)
 
     def _read_request(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
         """Read one request, or what there is of it, and answer the position behind it."""
