@@ -12,7 +12,10 @@ items move into a small heap that knows the exact millisecond:
     keys     heap of bucket numbers                               when to open the next one
     near     heap of (ms, sequence, item)                         the current 64 ms, exact
 
-Nothing ever fires early, nothing scans all jobs, and an idle node has no next time at all.
+Buckets are opened one at a time, the next only when `near` is used up: after a long stall the
+work is still spread over many small heaps, and a caller that stops early has paid for no more
+than it took. Nothing ever fires early, nothing scans all jobs, and an idle node has no next time
+at all.
 """
 
 from __future__ import annotations
@@ -41,7 +44,8 @@ class AwakeList:
         self._buckets: dict[int, list[Timed]] = {}
         self._keys: list[int] = []
         self._near: list[tuple[int, int, Timed]] = []
-        # Every bucket up to this key has been opened into `_near`.
+        # Every bucket up to this key has been opened into `_near`; all that lie in `_buckets`
+        # are later than all that is in `_near`.
         self._opened_key = -1
         self._sequence = 0
 
@@ -87,14 +91,15 @@ class AwakeList:
 
     def pop_due(self, now_ms: int) -> Timed | None:
         """Remove and return one item due at or before `now_ms`, the earliest first."""
-        self._open_buckets(now_ms >> BUCKET_BITS)
         near = self._near
-        while near and near[0][0] <= now_ms:
-            at_ms, sequence, item = heappop(near)
-            if item.awake_ms == at_ms and item.awake_slot == -sequence:
-                item.awake_ms = 0
-                return item
-        return None
+        while True:
+            while near and near[0][0] <= now_ms:
+                at_ms, sequence, item = heappop(near)
+                if item.awake_ms == at_ms and item.awake_slot == -sequence:
+                    item.awake_ms = 0
+                    return item
+            if near or not self._open_next(now_ms >> BUCKET_BITS):
+                return None
 
     def next_ms(self) -> int | None:
         """Return when to look again: exact within the current bucket, else the bucket's start."""
@@ -111,14 +116,27 @@ class AwakeList:
             heappop(keys)
         return None
 
-    def _open_buckets(self, key_now: int) -> None:
+    def appointments(self) -> list[Timed]:
+        """Return every item that has an appointment, each once; for checks."""
+        found = [item for bucket in self._buckets.values() for item in bucket]
+        for at_ms, sequence, item in self._near:
+            if item.awake_ms == at_ms and item.awake_slot == -sequence:
+                found.append(item)
+        return found
+
+    def _open_next(self, key_now: int) -> bool:
+        """Move the earliest bucket up to `key_now` into `near`, which is empty; tell if any."""
         keys = self._keys
+        while keys and keys[0] <= key_now:
+            key = heappop(keys)
+            bucket = self._buckets.pop(key, None)
+            if bucket is not None:
+                self._opened_key = key
+                self._open(bucket)
+                return True
         if key_now > self._opened_key:
             self._opened_key = key_now
-        while keys and keys[0] <= key_now:
-            bucket = self._buckets.pop(heappop(keys), None)
-            if bucket is not None:
-                self._open(bucket)
+        return False
 
     def _open(self, bucket: list[Timed]) -> None:
         near = self._near
