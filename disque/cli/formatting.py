@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from disque.cli.replies import ErrorReply, Reply, SimpleString
-from disque.cli.words import quoted
+from disque.wire.words import quote
 
 __all__ = ["CSV", "JSON", "RAW", "STANDARD", "Json", "as_json", "render"]
 
@@ -94,7 +94,7 @@ def _standard(reply: Reply, indent: str) -> bytes:
     if isinstance(reply, SimpleString):
         return reply + b"\n"
     if isinstance(reply, bytes):
-        return quoted(reply) + b"\n"
+        return quote(reply) + b"\n"
     if reply is None:
         return b"(nil)\n"
     kind = "double" if isinstance(reply, float) else "integer"
@@ -128,9 +128,9 @@ def _csv(reply: Reply) -> bytes:
     if isinstance(reply, list):
         return b",".join(_csv(item) for item in reply)
     if isinstance(reply, ErrorReply):
-        return b"ERROR," + quoted(reply)
+        return b"ERROR," + quote(reply)
     if isinstance(reply, bytes):
-        return quoted(reply)
+        return quote(reply)
     return b"NIL" if reply is None else _number(reply).encode()
 
 

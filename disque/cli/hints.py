@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from disque.cli.helptext import ENTRIES, Entry
-from disque.cli.words import split_words
 from disque.commands.table import GROUPS
+from disque.wire.words import split
 
 __all__ = ["complete", "hint"]
 
@@ -61,10 +61,10 @@ def complete(line: str) -> tuple[str, list[str]]:
 
 def _words(line: str) -> list[str] | None:
     """Split a line, leaving out the count of a repetition; None if its quotes are open."""
-    split = split_words(line.encode("utf-8", "surrogateescape"))
-    if split is None:
+    typed = split(line.encode("utf-8", "surrogateescape"))
+    if typed is None:
         return None
-    words = [word.decode("utf-8", "replace") for word in split]
+    words = [word.decode("utf-8", "replace") for word in typed]
     return words[1:] if words and words[0].isdecimal() else words
 
 

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from disque.wire.words import split
+
 __all__ = ["append_line", "is_secret", "load_lines"]
 
 # The file is cut to this many lines when it has twice as many.
@@ -18,21 +20,27 @@ LINES_MAX: Final = 1000
 def load_lines(path: Path) -> list[str]:
     """Read the history; a file that cannot be read is an empty one."""
     try:
-        lines = path.read_bytes().decode("utf-8", "surrogateescape").splitlines()
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return []
+    # Not splitlines, which takes a form feed for the end of a line, too.
+    lines = [line for line in text.split("\n") if line]
     if len(lines) > 2 * LINES_MAX:
         _rewrite(path, lines[-LINES_MAX:])
-    return [line for line in lines[-LINES_MAX:] if line]
+    return lines[-LINES_MAX:]
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line, unless it is secret; a history that cannot be written is not worth a word."""
-    if not line.strip() or is_secret(line):
+    """Add a line, unless it is secret; a history that cannot be written is not worth a word.
+
+    Several lines pasted at once count one by one.
+    """
+    kept = [piece for piece in line.split("\n") if piece.strip() and not is_secret(piece)]
+    if not kept:
         return
     try:
         with open(path, "ab", opener=_open_private) as file:
-            file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+            file.write("\n".join([*kept, ""]).encode("utf-8", "surrogateescape"))
     except OSError:
         pass
 
@@ -43,14 +51,18 @@ def is_secret(line: str) -> bool:
     >>> is_secret("auth geheim"), is_secret("CONFIG SET requirepass x"), is_secret("ping")
     (True, True, False)
     """
-    words = line.lower().split()
-    if words and words[0].isdecimal():
+    # Quotes may hide the word: "auth" is sent as auth. Open quotes are not sent at all.
+    typed = line.lower().encode("utf-8", "surrogateescape")
+    words = split(typed)
+    if words is None:
+        words = typed.split()
+    if words and words[0].isdigit():
         words = words[1:]
-    if words[:1] == ["auth"]:
+    if words[:1] == [b"auth"]:
         return True
-    if words[:1] == ["hello"]:
-        return "auth" in words
-    return words[:2] == ["config", "set"] and "requirepass" in words[2:]
+    if words[:1] == [b"hello"]:
+        return b"auth" in words
+    return words[:2] == [b"config", b"set"] and b"requirepass" in words[2:]
 
 
 def _rewrite(path: Path, lines: list[str]) -> None:

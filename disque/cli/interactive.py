@@ -11,7 +11,9 @@ instead, because the node may have carried it out before the connection broke.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -23,13 +25,17 @@ from disque.cli.formatting import STANDARD
 from disque.cli.helptext import help_text
 from disque.cli.output import complain
 from disque.cli.session import Session
-from disque.cli.words import split_words
 from disque.commands.table import COMMANDS
+from disque.wire.words import split
 
 __all__ = ["Shell", "run_script", "run_terminal"]
 
 # A command that takes at least this long is worth a remark.
 SLOW_S: Final = 0.5
+
+# Of a repetition, and of a port.
+_COUNT: Final = re.compile(rb"0*[1-9][0-9]{0,17}")
+_PORT: Final = re.compile(rb"[0-9]{1,5}")
 
 _REPEATABLE: Final = frozenset(
     command.name
@@ -69,7 +75,20 @@ class Shell:
 
     def run_line(self, line: bytes) -> bool:
         """Carry out a line; say whether there should be another one."""
-        words = split_words(line)
+        try:
+            return self._run_line(line)
+        except KeyboardInterrupt:
+            if not self._is_interactive:
+                raise
+        self._session.output.line("")
+        # A reply may still be on its way, so this connection is of no use any more.
+        self._session.connection.close()
+        with contextlib.suppress(KeyboardInterrupt):
+            self.connect()
+        return True
+
+    def _run_line(self, line: bytes) -> bool:
+        words = split(line)
         if words is None:
             self._session.output.line("Invalid argument(s)")
             return not self._fail()
@@ -83,7 +102,7 @@ class Shell:
             local(words[1:])
             return True
         count = 1
-        if len(words) > 1 and name.isdigit() and int(name) > 0:
+        if len(words) > 1 and _COUNT.fullmatch(name):
             count = int(name)
             del words[0]
         for _ in range(count):
@@ -112,15 +131,7 @@ class Shell:
             self.status = 1
             return False
         started_s = time.monotonic()
-        try:
-            is_good = self._execute(argv)
-        except KeyboardInterrupt:
-            if not self._is_interactive:
-                raise
-            # The reply may still come, so this connection is of no use any more.
-            self._session.output.line("")
-            self.connect()
-            return False
+        is_good = self._execute(argv)
         elapsed_s = time.monotonic() - started_s
         if elapsed_s >= SLOW_S and self._session.output.style == STANDARD:
             self._session.output.line(f"({elapsed_s:.2f}s)")
@@ -148,14 +159,14 @@ class Shell:
     def _help(self, topic: list[bytes]) -> None:
         output = self._session.output
         words = [os.fsdecode(word) for word in topic]
-        output.write(help_text(words, is_coloured=output.is_terminal).encode())
+        output.text(help_text(words, is_coloured=output.is_terminal))
 
     def _clear(self, _arguments: list[bytes]) -> None:
         if self._session.output.is_terminal:
             self._session.output.write(b"\x1b[H\x1b[2J")
 
     def _connect_to(self, arguments: list[bytes]) -> None:
-        if len(arguments) != 2 or not arguments[1].isdigit() or int(arguments[1]) > 65535:
+        if len(arguments) != 2 or not _PORT.fullmatch(arguments[1]) or int(arguments[1]) > 65535:
             self._session.output.line("Usage: connect host port")
             return
         self._session.connection.close()
@@ -169,11 +180,14 @@ def run_terminal(session: Session) -> int:
     from disque.cli.lineeditor import LineEditor  # noqa: PLC0415
 
     shell = Shell(session, is_interactive=True)
-    editor = LineEditor(Path.home() / ".disque_history")
-    shell.connect()
+    home = os.environ.get("HOME")
+    editor = LineEditor(Path(home, ".disque_history") if home else None)
+    with contextlib.suppress(KeyboardInterrupt):
+        shell.connect()
     while True:
         line = editor.read(shell.prompt)
-        if line is None or not shell.run_line(line):
+        # Pasted lines come in one piece.
+        if line is None or not all(shell.run_line(piece) for piece in line.split(b"\n")):
             return 0
 
 

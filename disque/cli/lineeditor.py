@@ -34,9 +34,9 @@ __all__ = ["LineEditor"]
 class LineEditor:
     """Reads lines from the terminal."""
 
-    def __init__(self, history_path: Path) -> None:
+    def __init__(self, history_path: Path | None) -> None:
         self._session: PromptSession[str] = PromptSession(
-            history=_PlainHistory(history_path),
+            history=None if history_path is None else _PlainHistory(history_path),
             completer=_TableCompleter(),
             complete_while_typing=False,
             input_processors=[_HintProcessor()],

@@ -30,15 +30,22 @@ _BROKEN_PIPE: Final = 128 + 13
 
 def main() -> int:
     """Run the command line of this process and answer its exit status."""
+    if sys.stdin is None or sys.stdout is None:
+        complain("Error: standard input and output must be open.")
+        return 1
     try:
         return run(sys.argv[1:], os.environ)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone, as `head` does. Python flushes the stream once more
-        # when it exits and must not find the broken pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has gone, as `head` does.
+        _forget_stdout()
         return _BROKEN_PIPE
+    except OSError as error:
+        # What is left are our own files: a full disk below our output, a directory as input.
+        _forget_stdout()
+        complain(f"Error: {error.strerror or error}")
+        return 1
 
 
 def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
@@ -50,7 +57,7 @@ def run(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return 1
     output = Output.for_options(options, environment)
     if options.mode == "help":
-        output.write(USAGE.encode())
+        output.text(USAGE)
         return 0
     if options.mode == "version":
         output.line(f"disque {__version__}")
@@ -71,9 +78,10 @@ def _run_command(session: Session, options: Options) -> int:
     if not options.words:
         return _run_shell(session, options)
     if options.words[0].lower() in (b"help", b"?"):
-        from disque.cli.interactive import Shell  # noqa: PLC0415
+        from disque.cli.helptext import help_text  # noqa: PLC0415
 
-        Shell(session).run_line(b" ".join(options.words))
+        topic = [os.fsdecode(word) for word in options.words[1:]]
+        session.output.text(help_text(topic, is_coloured=session.output.is_terminal))
         return 0
     argv = _with_stdin(options)
     session.connect()
@@ -87,7 +95,7 @@ def _run_command(session: Session, options: Options) -> int:
 def _repeat(session: Session, argv: list[bytes], options: Options) -> int:
     left = options.repeat
     while left != 0:
-        if not session.connection.is_open:
+        if session.connection.is_stale():
             session.connect()
         if not session.execute(argv) and options.is_error_fatal:
             return 1
@@ -95,6 +103,11 @@ def _repeat(session: Session, argv: list[bytes], options: Options) -> int:
         if left != 0 and options.interval_s:
             time.sleep(options.interval_s)
     return 0
+
+
+def _forget_stdout() -> None:
+    """Keep Python from flushing a broken stream once more when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _with_stdin(options: Options) -> list[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
@@ -51,7 +50,11 @@ class Output:
 
     def line(self, text: str) -> None:
         """Print a line of text."""
-        self.write(os.fsencode(text) + b"\n")
+        self.text(text + "\n")
+
+    def text(self, text: str) -> None:
+        """Print text that ends its lines itself."""
+        self.write(text.encode("utf-8", "surrogateescape"))
 
     def write(self, printed: bytes) -> None:
         """Print bytes as they are."""

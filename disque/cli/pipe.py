@@ -2,11 +2,13 @@
 
 Sending and receiving overlap, because a server whose replies nobody reads stops reading, too.
 After the last byte a PING with a random message is sent; when that message comes back, every
-command before it has been answered.
+command before it has been answered. QUIT follows, so that the server hangs up if it does not
+answer PING: because we are not authenticated, or because the input said CLIENT REPLY OFF.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import select
@@ -38,6 +40,7 @@ class Pipe:
         self._source = source
         self._output = output
         self._timeout_s = timeout_s
+        self._wait_s = min(WAIT_S, timeout_s) or WAIT_S
         self._reader = ReplyReader()
         self._marker = secrets.token_bytes(20)
         self._pending = b""
@@ -64,13 +67,13 @@ class Pipe:
         if not self._pending and not self._is_source_drained:
             readers.append(self._source)
         writers = [self._socket] if self._pending else []
-        readable, writable, _ = select.select(readers, writers, [], WAIT_S)
+        readable, writable, _ = select.select(readers, writers, [], self._wait_s)
         if self._socket in readable:
             self._receive()
         if self._source in readable:
             self._read_source()
         if writable:
-            self._pending = self._pending[self._socket.send(self._pending) :]
+            self._send()
         if readable or writable:
             heard_s = time.monotonic()
         if self._is_source_drained and not self._pending:
@@ -82,12 +85,20 @@ class Pipe:
         self._pending = os.read(self._source, CHUNK_BYTES)
         if not self._pending:
             self._is_source_drained = True
-            self._pending = encode_request([b"PING", self._marker])
+            self._pending = encode_request([b"PING", self._marker]) + encode_request([b"QUIT"])
+
+    def _send(self) -> None:
+        # The system may change its mind between saying "writable" and taking anything.
+        with contextlib.suppress(BlockingIOError):
+            self._pending = self._pending[self._socket.send(self._pending) :]
 
     def _receive(self) -> None:
-        received = self._socket.recv(CHUNK_BYTES)
+        try:
+            received = self._socket.recv(CHUNK_BYTES)
+        except BlockingIOError:
+            return
         if not received:
-            raise ConnectionLostError("Server closed the connection")
+            raise ConnectionLostError("Server closed the connection before the last reply")
         self._reader.feed(received)
         reply = self._reader.next()
         while not isinstance(reply, Incomplete):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,8 +10,9 @@ from disque.cli.connection import Connection
 from disque.cli.formatting import CSV, JSON
 from disque.cli.output import Output
 from disque.cli.replies import ErrorReply, Reply
+from disque.wire.glob import matches
 
-__all__ = ["ScanError", "glob_pattern", "list_longest", "list_queues"]
+__all__ = ["ScanError", "list_longest", "list_queues"]
 
 PAGE: Final = b"1000"
 LONGEST_SHOWN: Final = 20
@@ -24,10 +24,9 @@ class ScanError(Exception):
 
 def list_queues(connection: Connection, output: Output, pattern: bytes | None) -> int:
     """Print the names of the queues, each once."""
-    wanted = glob_pattern(b"*" if pattern is None else pattern)
     for page in _pages(connection):
         for name in page:
-            if wanted.fullmatch(name):
+            if pattern is None or matches(pattern, name):
                 output.reply(name, [])
     return 0
 
@@ -54,57 +53,8 @@ def list_longest(connection: Connection, output: Output) -> int:
     for length, name in ranking:
         output.write(b"%10d  " % length)
         output.reply(name, [])
-    output.line(f"{queues} queues, {jobs} jobs queued on this node")
+    output.line(f"{_counted(queues, 'queue')}, {_counted(jobs, 'job')} queued on this node")
     return 0
-
-
-def glob_pattern(pattern: bytes) -> re.Pattern[bytes]:
-    r"""Translate a glob as the server knows it: `*`, `?`, `[a-z]`, `[^x]`, `\x`.
-
-    >>> bool(glob_pattern(b"mail:[0-9]*").fullmatch(b"mail:7:late"))
-    True
-    """
-    pieces: list[bytes] = []
-    position = 0
-    while position < len(pattern):
-        byte = pattern[position : position + 1]
-        position += 1
-        if byte == b"*":
-            pieces.append(b".*")
-        elif byte == b"?":
-            pieces.append(b".")
-        elif byte == b"[":
-            expression, position = _character_class(pattern, position)
-            pieces.append(expression)
-        elif byte == b"\\" and position < len(pattern):
-            pieces.append(re.escape(pattern[position : position + 1]))
-            position += 1
-        else:
-            pieces.append(re.escape(byte))
-    return re.compile(b"".join(pieces), re.DOTALL)
-
-
-def _character_class(pattern: bytes, start: int) -> tuple[bytes, int]:
-    """Translate what follows `[`; answer it and where it ends."""
-    end = pattern.find(b"]", start)
-    if end < 0:
-        return rb"\[", start
-    content = pattern[start:end]
-    is_negated = content.startswith(b"^")
-    alternatives: list[bytes] = []
-    rest = content[1:] if is_negated else content
-    while rest:
-        if len(rest) >= 3 and rest[1:2] == b"-":
-            low, high = sorted((rest[0], rest[2]))
-            alternatives.append(b"\\x%02x-\\x%02x" % (low, high))
-            rest = rest[3:]
-        else:
-            alternatives.append(b"\\x%02x" % rest[0])
-            rest = rest[1:]
-    if not alternatives:
-        # Nothing is in an empty class; everything is outside it.
-        return (b"." if is_negated else rb"(?!)"), end + 1
-    return b"[" + (b"^" if is_negated else b"") + b"".join(alternatives) + b"]", end + 1
 
 
 def _pages(connection: Connection) -> Iterator[list[bytes]]:
@@ -128,3 +78,7 @@ def _describe(reply: Reply) -> str:
     if isinstance(reply, ErrorReply):
         return reply.decode("utf-8", "replace")
     return f"unexpected reply {reply!r}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -47,7 +47,8 @@ class Session:
 
     def execute(self, argv: Sequence[bytes]) -> bool:
         """Send a command and print its reply; say whether it is anything but an error."""
-        words = tuple(word.lower() for word in argv[:3])
+        # One more than any form below, which must not match the beginning of a longer command.
+        words = tuple(word.lower() for word in argv[:4])
         self.connection.send(argv)
         if not self._is_answered(words):
             return True

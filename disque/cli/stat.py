@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from disque.cli.connection import Connection
+from disque.cli.connection import Connection, ConnectionLostError
 from disque.cli.options import Options
 from disque.cli.output import Output, complain
-from disque.cli.replies import ErrorReply
+from disque.cli.replies import ErrorReply, Reply
 
 __all__ = ["HEADER", "info_fields", "show_statistics", "statistics_row"]
 
@@ -39,9 +39,10 @@ def show_statistics(connection: Connection, output: Output, options: Options) ->
     row = 0
     try:
         while rows_left != 0:
-            reply = connection.call([b"INFO"])
+            reply = _call_info(connection)
             if isinstance(reply, ErrorReply) or not isinstance(reply, bytes):
-                complain(f"Error: INFO was answered {reply!r}")
+                text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else repr(reply)
+                complain(f"Error: INFO was answered: {text}")
                 return 1
             fields = info_fields(reply)
             if row % HEADER_EVERY == 0:
@@ -83,6 +84,15 @@ def statistics_row(fields: Mapping[str, str], previous: Mapping[str, str] | None
     )
     row = " ".join(f"{cell:<{width}}" for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
     return row.rstrip()
+
+
+def _call_info(connection: Connection) -> Reply:
+    """Ask for INFO, on a new connection if the old one broke."""
+    try:
+        return connection.call([b"INFO"])
+    except ConnectionLostError:
+        connection.open()
+        return connection.call([b"INFO"])
 
 
 def _count(fields: Mapping[str, str], name: str) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
 from types import TracebackType
+from typing import Self
 
 from disque.cli.replies import Incomplete, ReplyReader
-from typing import Self
-import contextlib
 
 __all__ = ["HANG_UP", "FakeServer"]
 

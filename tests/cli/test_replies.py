@@ -1,5 +1,7 @@
 """Replies are understood whole and in pieces."""
 
+import contextlib
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -13,7 +15,6 @@ from disque.cli.replies import (
     ReplyReader,
     SimpleString,
 )
-import contextlib
 
 SHAPES: list[tuple[bytes, Reply]] = [
     (b"+OK\r\n", b"OK"),
