@@ -80,6 +80,10 @@ class Memory:
         if self._evictable:
             self._evictable.pop(job.id, None)
 
+    def evictable(self) -> list[Job]:
+        """Return the jobs that may be dropped, oldest first; for checks."""
+        return list(self._evictable.values())
+
     def victims(self) -> list[Job]:
         """Return a bounded number of evictable jobs, oldest first; the caller removes them."""
         if self._settings.maxmemory_policy != "acks":

@@ -53,10 +53,13 @@ class Waiters:
     ) -> None:
         """Let `client` wait for a job in any of the queues; timeout 0 waits for ever."""
         assert client not in self.by_client
-        waiter = Waiter(client, list(dict.fromkeys(names)), with_counters)
+        waiter = Waiter(client, [], with_counters)
         self.by_client[client] = waiter
-        for name in waiter.queues:
-            self._queues.open(name, now_ms).waiting[client] = None
+        for name in names:
+            line = self._queues.open(name, now_ms).waiting
+            if client not in line:
+                line[client] = None
+                waiter.queues.append(name)
         if timeout_ms:
             self._awake.schedule(waiter, now_ms + timeout_ms)
 
