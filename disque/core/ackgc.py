@@ -117,9 +117,8 @@ class AckGC:
             shelf.effects.journal.append(Deleted(job.id))
         job.state = ACKED
         job.requeue_at_ms = 0
-        if len(job.held_by) > 1:
-            job.confirmed_by = shelf.jobs.interned(frozenset((shelf.me,)))
-            shelf.memory.note_evictable(job)
+        job.confirmed_by = shelf.jobs.interned(frozenset((shelf.me,)))
+        shelf.memory.note_evictable(job)
 
     def _targets(self, job: Job) -> frozenset[NodeId]:
         """Who must know: the holders, or everybody if we do not know who holds it."""

@@ -50,8 +50,8 @@ class Memory:
 
     def settings_changed(self) -> None:
         """Recompute the thresholds."""
-        self.tight_bytes = self._settings.maxmemory // 100 * 75
-        self.full_bytes = self._settings.maxmemory // 100 * 95
+        self.tight_bytes = self._settings.maxmemory * 75 // 100
+        self.full_bytes = self._settings.maxmemory * 95 // 100
 
     def used_bytes(self) -> int:
         """Return the account: node, jobs, queues and clients."""

@@ -127,6 +127,7 @@ class Node:
                 self.delete(known)
         else:
             raise AssertionError(f"unhandled message {message!r}")
+        self.serve_ready(now_ms)
 
     # --- Time -----------------------------------------------------------------------------------
 
@@ -387,10 +388,10 @@ class Node:
             self.effects.replies.append(reply)
 
     def _first_for(self, waiter: Waiter, now_ms: int) -> Job | None:
-        """Fetch from the first of the waiter's queues that has a job, in its own order."""
+        """Fetch from the first of the waiter's queues, in its own order, where it is its turn."""
         for name in waiter.queues:
-            queue = self.queues.get(name)
-            if queue is not None and len(queue.jobs):
+            queue = self.queues.by_name[name]
+            if len(queue.jobs) and next(iter(queue.waiting)) == waiter.client:
                 job = self.requeue.fetch(queue, now_ms)
                 if job is not None:
                     return job

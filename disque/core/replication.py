@@ -74,7 +74,11 @@ class Replication:
         job = self._shelf.jobs.get(id)
         if job is None or job.state != WAIT_REPL:
             return None
-        job.confirmed_by = self._shelf.jobs.interned(job.confirmed_by | {sender})
+        jobs = self._shelf.jobs
+        if sender not in job.held_by:
+            # It has a copy, whoever asked it to; it must hear of the acknowledgement too.
+            job.held_by = jobs.interned(job.held_by | {sender})
+        job.confirmed_by = jobs.interned(job.confirmed_by | {sender})
         return job if len(job.confirmed_by) >= job.replicate else None
 
     def complete(self, job: Job) -> None:

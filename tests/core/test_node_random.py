@@ -1,5 +1,8 @@
 """Whatever clients do in whatever order, the node does what a much simpler model does."""
 
+# The rules of the machine are named after what they do.
+# ruff: noqa: D102
+
 import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -16,6 +19,9 @@ QUEUES = [b"high", b"low", b"other"]
 names = st.sampled_from(QUEUES)
 clients = st.integers(10, 13)
 picks = st.integers(0, 1_000)
+
+# Most steps of a random plan are refused, so it takes many plans; profiles may ask for more.
+EXAMPLES = max(400, settings().max_examples)
 
 
 class ModelJob:
@@ -314,4 +320,4 @@ class NodeMachine(RuleBasedStateMachine):
 
 
 TestNodeAgainstModel = pytest.mark.slow(NodeMachine.TestCase)
-TestNodeAgainstModel.settings = settings(max_examples=max(400, settings.default.max_examples))
+TestNodeAgainstModel.settings = settings(max_examples=EXAMPLES)
