@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
@@ -16,17 +15,11 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import History
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
+from prompt_toolkit.shortcuts import CompleteStyle
 
 from disque.cli.hints import complete, hint
 from disque.cli.history import append_line, load_lines
-
-if TYPE_CHECKING:
-    from typing_extensions import override
-else:
-
-    def override(method):  # noqa: ANN001, ANN202 - typing has it from Python 3.12 on
-        return method
-
+from disque.model.override import override
 
 __all__ = ["LineEditor"]
 
@@ -39,6 +32,9 @@ class LineEditor:
             history=None if history_path is None else _PlainHistory(history_path),
             completer=_TableCompleter(),
             complete_while_typing=False,
+            # The only style that completes at once: with the others, what is typed or pasted
+            # right behind the TAB overtakes it.
+            complete_style=CompleteStyle.READLINE_LIKE,
             input_processors=[_HintProcessor()],
         )
 

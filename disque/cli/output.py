@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO
+from typing import Protocol
 
 from disque.cli.formatting import RAW, STANDARD, render
 from disque.cli.options import Options
 from disque.cli.replies import Reply
 
-__all__ = ["Output", "complain"]
+__all__ = ["Output", "Stream", "complain"]
+
+
+class Stream(Protocol):
+    """What is needed of standard output."""
+
+    def write(self, printed: bytes, /) -> int:
+        """Take bytes."""
+
+    def flush(self) -> None:
+        """Let them go."""
 
 
 class Output:
@@ -21,7 +31,7 @@ class Output:
 
     def __init__(
         self,
-        stream: BinaryIO,
+        stream: Stream,
         *,
         style: str = STANDARD,
         delimiter: bytes = b"\n",

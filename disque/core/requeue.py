@@ -58,7 +58,7 @@ class Requeue:
         if job.delay_s == 0:
             # Whatever was set for the copies, a job that is queued at once is due at once.
             job.state = ACTIVE
-            self.enqueue(job, is_nack=False, now_ms=now_ms)
+            self.enqueue(job, False, now_ms)
             return
         job.state = ACTIVE
         job.requeue_at_ms = now_ms + job.delay_s * 1_000

@@ -34,7 +34,7 @@ class ProtocolError(Exception):
 def shown(raw: bytes) -> str:
     r"""Turn user-supplied bytes into text for a sentence, reversibly: one character per byte.
 
-    >>> shown(b"caf\xe9")
-    'café'
+    >>> shown(b"\xe9t\xe9")
+    'été'
     """
     return raw.decode("latin-1")

@@ -225,8 +225,10 @@ def test_value_counts_only_when_the_world_has_followed(
             b"maxclients",
             b"1000000",
             "4064",
-            "The operating system is not able to handle the specified number of clients, "
-            "try with 4064",
+            (
+                "The operating system is not able to handle the specified number of clients, "
+                "try with 4064"
+            ),
         ),
         (b"loglevel", b"debug", "Disk full", "Changing loglevel: Disk full"),
     ],

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from disque.model.override import override
 from tests.support.resp import Desync, Wire
 
 __all__ = ["Difference", "Mismatch", "Replay", "Section", "Step", "parse_sections", "read_sections"]
@@ -62,10 +63,12 @@ class Section:
 
     @property
     def is_cluster(self) -> bool:
+        """Whether it needs several servers that know each other."""
         return self.servers.startswith("cluster")
 
     @property
     def is_bug_compatible(self) -> bool:
+        """Whether it shows a bug of the original that we keep on request."""
         return self.title.startswith("[bug-compatible]")
 
 
@@ -93,6 +96,7 @@ class Mismatch:
     expected: str
     received: str
 
+    @override
     def __str__(self) -> str:
         return (
             f"transcripts.md:{self.line_number}\n  request  {self.request}\n"

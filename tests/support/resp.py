@@ -23,7 +23,7 @@ BLOBS: Final = frozenset(b"$!=")
 ARRAYS: Final = frozenset(b"*~>")
 MAPS: Final = frozenset(b"%|")
 
-Value: TypeAlias = "bytes | int | float | bool | None | ErrorText | list[Value]"
+Value: TypeAlias = "bytes | int | float | bool | ErrorText | list[Value] | None"
 
 
 class Desync(AssertionError):
@@ -56,6 +56,7 @@ class Wire:
         self.close()
 
     def close(self) -> None:
+        """Hang up."""
         self.socket.close()
 
     @property
@@ -69,6 +70,7 @@ class Wire:
         self.send_raw(encode(*arguments))
 
     def send_raw(self, raw: bytes) -> None:
+        """Send bytes as they are."""
         self.socket.settimeout(REPLY_S)
         self.socket.sendall(raw)
 

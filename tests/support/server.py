@@ -76,6 +76,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
+        """Whom to send signals."""
         return self._running().pid
 
     @property
@@ -87,6 +88,7 @@ class ServerProcess:
 
     @property
     def is_running(self) -> bool:
+        """Whether the process is there."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, port: int | None = None) -> None:
