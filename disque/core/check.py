@@ -40,11 +40,11 @@ def check(node: Node) -> None:
 
 def _check_registry(node: Node) -> None:
     jobs = node.jobs
-    assert len(jobs.by_id) == len(jobs.table), "registry and table differ in size"
+    assert len(jobs.ids()) == len(jobs.table), "registry and table differ in size"
     used_bytes = 0
     for slot, job in enumerate(jobs.table):
         assert job.table_slot == slot, f"{job.id!r} does not know its place in the table"
-        assert jobs.by_id.get(job.id) is job, f"{job.id!r} is in the table only"
+        assert jobs.get(job.id) is job, f"{job.id!r} is in the table only"
         used_bytes += JOB_BYTES + len(job.body or b"")
     assert jobs.used_bytes == used_bytes, "the account of the jobs is wrong"
 

@@ -255,7 +255,7 @@ class Node:
 
     def acknowledge(self, id: JobId, now_ms: int) -> bool:
         """Acknowledge a job; tell whether it was known here and not acknowledged yet."""
-        job = self.jobs.by_id.get(id)
+        job = self.jobs.get(id)
         if job is None:
             self.acks.acknowledge_unknown(id, now_ms)
             return False

@@ -72,9 +72,9 @@ def added(node: Node, order: JobOrder, now_ms: int = START_MS) -> Job:
 
 def waiting(node: Node, order: JobOrder, client: int = CLIENT, now_ms: int = START_MS) -> Job:
     """Add a job whose producer has to wait for copies, and return it."""
-    before = set(node.jobs.by_id)
+    before = node.jobs.ids()
     assert node.add(client, order, now_ms) is None
-    (id,) = set(node.jobs.by_id) - before
+    (id,) = node.jobs.ids() - before
     return known(node, id)
 
 

@@ -275,7 +275,7 @@ def test_every_producer_is_answered_once_whatever_arrives(plan: list[Step]) -> N
             order = new_order(replicate=choice + 1, timeout_ms=pick * 500, ttl_s=8, retry_s=2)
             if node.add(client, order, now_ms) is None:
                 producers.add(client)
-            ids = [*ids, next(reversed(node.jobs.by_id))]
+            ids = [*ids, node.jobs.table[-1].id]
         elif verb == "ack":
             node.acknowledge(id, now_ms)
         elif verb == "gone":

@@ -303,7 +303,7 @@ class NodeMachine(RuleBasedStateMachine):
 
     @invariant()
     def node_and_model_agree(self) -> None:
-        assert set(self.node.jobs.by_id) == set(self.jobs)
+        assert self.node.jobs.ids() == set(self.jobs)
         for model in self.jobs.values():
             job = known(self.node, model.id)
             assert (job.state == QUEUED) == model.is_queued

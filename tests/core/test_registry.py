@@ -54,7 +54,7 @@ def test_table_stays_dense_and_every_job_knows_its_place(toggles: list[int]) -> 
             registry.remove(jobs[number])
 
     assert [job.table_slot for job in registry.table] == list(range(registry.count()))
-    assert set(registry.table) == set(registry.by_id.values())
+    assert {job.id for job in registry.table} == registry.ids()
 
 
 def test_equal_holder_sets_are_one_object() -> None:
