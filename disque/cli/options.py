@@ -69,6 +69,9 @@ Examples
   disque help addjob
 """
 
+# 31 years: nobody waits longer, and every clock can still count them.
+SECONDS_MAX: Final = 1e9
+
 # Options of the Redis client that make no sense here, and what does.
 REFUSED: Final[Mapping[str, str]] = {
     "-n": "there are no numbered databases; jobs are kept apart by the names of their queues",
@@ -149,14 +152,14 @@ def _check(options: Options) -> None:
         raise UsageError("'--pattern' only makes sense with '--scan'.")
 
 
-def _number(name: str, value: str, least: float | None = 0) -> float:
+def _seconds(name: str, value: str) -> float:
     try:
         number = float(value)
     except ValueError:
         number = float("nan")
     # A comparison with "not a number" is false.
-    if not abs(number) < float("inf") or (least is not None and number < least):
-        raise UsageError(f"Option '{name}' takes a number, not '{value}'.")
+    if not 0 <= number <= SECONDS_MAX:
+        raise UsageError(f"Option '{name}' takes a number of seconds, not '{value}'.")
     return number
 
 
@@ -201,7 +204,7 @@ def _set_url(options: Options, value: str) -> None:
         raise UsageError(f"Option '-u' takes a URL, not '{value}': {error}.") from None
     if url.scheme != "disque" or not host or url.path.strip("/") or url.query or url.fragment:
         raise UsageError(f"Option '-u' takes disque://[:password@]host[:port], not '{value}'.")
-    options.address = Address(host, 7711 if port is None else port)
+    options.address = Address(host, 7711 if port is None else _port("-u", str(port)))
     if url.password is not None:
         options.password = unquote_to_bytes(url.password)
 
@@ -211,7 +214,7 @@ def _set_repeat(options: Options, value: str) -> None:
 
 
 def _set_interval(options: Options, value: str) -> None:
-    options.interval_s = _number("-i", value)
+    options.interval_s = _seconds("-i", value)
 
 
 def _set_delimiter(options: Options, value: str) -> None:
@@ -227,11 +230,11 @@ def _set_pattern(options: Options, value: str) -> None:
 
 
 def _set_pipe_timeout(options: Options, value: str) -> None:
-    options.pipe_timeout_s = _number("--pipe-timeout", value)
+    options.pipe_timeout_s = _seconds("--pipe-timeout", value)
 
 
 def _set_intrinsic(options: Options, value: str) -> None:
-    options.intrinsic_s = _number("--intrinsic-latency", value)
+    options.intrinsic_s = _seconds("--intrinsic-latency", value)
     options.mode = "intrinsic-latency"
 
 

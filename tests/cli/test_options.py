@@ -1,9 +1,19 @@
 """The command line is understood, or refused with a reason."""
 
+import os
+
 import pytest
+from hypothesis import given, strategies as st
 
 from disque.cli.connection import Address
-from disque.cli.options import Options, UsageError, parse_options
+from disque.cli.options import REFUSED, Options, UsageError, parse_options
+
+WORDS = [
+    *("-h", "-p", "-s", "-a", "-u", "-r", "-i", "-x", "-X", "-d", "-e", "--", "-", "", *REFUSED),
+    *("--raw", "--no-raw", "--csv", "--json", "--latency", "--stat", "--scan", "--pattern"),
+    *("--pipe", "--pipe-timeout", "--intrinsic-latency", "--help", "-v", "--longest"),
+    *("1", "-1", "nan", "9" * 5000, "1e400", "7711", "ping", "\udcff", "disque://[::1", "B"),
+]
 
 
 def parse(*arguments: str) -> Options:
@@ -57,6 +67,52 @@ def test_the_password_may_come_from_the_environment_and_options_win() -> None:
     assert parse_options(["-a", "opt", "ping"], environment).password == b"opt"
 
 
+@pytest.mark.parametrize(
+    ("switch", "mode"),
+    [
+        ("--latency", "latency"),
+        ("--latency-history", "latency-history"),
+        ("--stat", "stat"),
+        ("--scan", "scan"),
+        ("--longest", "longest"),
+        ("--pipe", "pipe"),
+        ("-v", "version"),
+        ("--version", "version"),
+    ],
+)
+def test_every_mode_has_its_switch(switch: str, mode: str) -> None:
+    assert parse(switch).mode == mode
+
+
+def test_modes_take_their_values() -> None:
+    assert parse("--scan", "--pattern", "a*").pattern == b"a*"
+    assert parse("--pipe", "--pipe-timeout", "2.5").pipe_timeout_s == 2.5
+    intrinsic = parse("--intrinsic-latency", "3")
+    assert (intrinsic.mode, intrinsic.intrinsic_s) == ("intrinsic-latency", 3.0)
+
+
+@pytest.mark.parametrize("style", ["raw", "csv", "json"])
+def test_the_last_style_wins(style: str) -> None:
+    assert parse("ping").style == ""
+    assert parse("--no-raw", f"--{style}", "ping").style == style
+    assert parse(f"--{style}", "--no-raw", "ping").style == "standard"
+
+
+def test_help_wins_over_what_would_be_refused() -> None:
+    assert parse("-x", "--help").mode == "help"
+    assert parse("--version", "ping").mode == "version"
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=6))
+def test_any_command_line_is_understood_or_refused(arguments: list[str]) -> None:
+    try:
+        options = parse(*arguments)
+    except UsageError:
+        return
+    behind = len(arguments) - len(options.words)
+    assert [os.fsdecode(word) for word in options.words] == arguments[behind:]
+
+
 def test_bigkeys_is_another_name_of_longest() -> None:
     assert parse("--bigkeys").mode == parse("--longest").mode == "longest"
 
@@ -70,9 +126,14 @@ def test_bigkeys_is_another_name_of_longest() -> None:
         (["-p", "70000"], "between 1 and 65535"),
         (["-i", "-1"], "'-i' takes a number"),
         (["-i", "nan"], "'-i' takes a number"),
+        (["-i", "1e300"], "'-i' takes a number"),
+        (["--intrinsic-latency", "inf"], "'--intrinsic-latency' takes a number"),
         (["--pipe-timeout", "soon"], "'--pipe-timeout' takes a number"),
         (["-r", "1.5", "ping"], "'-r' takes a whole number"),
         (["-u", "http://host"], "'-u' takes disque://"),
+        (["-u", "disque://host:0"], "between 1 and 65535"),
+        (["-u", "disque://"], "'-u' takes disque://"),
+        (["-u", "disque://host/path"], "'-u' takes disque://"),
         (["-u", "disque://host:port"], "'-u' takes a URL"),
         (["-x"], "'-x' needs a command"),
         (["-X", "B", "ping"], "'-X B' needs a command with the argument 'B'"),
