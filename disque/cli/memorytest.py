@@ -15,11 +15,11 @@ MEGABYTES_MAX: Final = 1 << 20
 
 def main(words: list[str]) -> int:
     """Test as many megabytes as the only word says; return the exit code."""
-    if len(words) != 1 or not words[0].isdigit() or not 1 <= int(words[0]) <= MEGABYTES_MAX:
+    megabytes = _megabytes(words)
+    if not 1 <= megabytes <= MEGABYTES_MAX:
         print("Please specify the amount of memory to test in megabytes.", file=sys.stderr)
         print("Example: disque-server --test-memory 1024", file=sys.stderr)
         return 1
-    megabytes = int(words[0])
     try:
         memory = [bytearray(MEGABYTE) for _ in range(megabytes)]
     except MemoryError:
@@ -33,6 +33,15 @@ def main(words: list[str]) -> int:
             return 1
     print("Your memory passed this test.")
     return 0
+
+
+def _megabytes(words: list[str]) -> int:
+    try:
+        (word,) = words
+        return int(word)
+    except ValueError:
+        # Not one word, or no number.
+        return 0
 
 
 def _first_difference(memory: list[bytearray], expected: bytes) -> int:
