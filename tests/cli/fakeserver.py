@@ -48,8 +48,10 @@ class FakeServer:
     ) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        # First the one that accepts: afterwards there are no connections we do not know of.
+        self._threads[0].join(5)
         self.hang_up()
-        for thread in self._threads:
+        for thread in self._threads[1:]:
             thread.join(5)
 
     def hang_up(self) -> None:
