@@ -15,7 +15,7 @@ __all__ = ["HANG_UP", "FakeServer"]
 
 Answer = Callable[[list[bytes]], bytes]
 
-# As an answer: close the connection instead of answering.
+# As an answer, or at the end of one: close the connection instead of waiting for more.
 HANG_UP = b"<hang up>"
 
 
@@ -85,10 +85,10 @@ class FakeServer:
                     argv = [word for word in request if isinstance(word, bytes)]
                     self.requests.append(argv)
                     answer = self._answer(argv)
-                    if answer == HANG_UP:
+                    link.sendall(answer.removesuffix(HANG_UP))
+                    if answer.endswith(HANG_UP):
                         link.shutdown(socket.SHUT_RDWR)
                         return
-                    link.sendall(answer)
                     request = reader.next()
         except OSError:
             return
