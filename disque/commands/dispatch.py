@@ -44,7 +44,7 @@ def connect(front: Frontend, session: Session) -> None:
     """A client arrived."""
     front.sessions[session.id] = session
     front.traffic.connections_received += 1
-    front.node.memory.clients += 1
+    front.node.memory.note_client()
 
 
 def disconnect(front: Frontend, session: Session, now_ms: int) -> None:
@@ -54,7 +54,7 @@ def disconnect(front: Frontend, session: Session, now_ms: int) -> None:
     if front.monitors.pop(session.id, None) is not None:
         front.gates_changed()
     if front.sessions.pop(session.id, None) is not None:
-        front.node.memory.clients -= 1
+        front.node.memory.forget_client()
         front.node.client_gone(session.id, now_ms)
 
 
@@ -65,6 +65,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
     entries = front.entries
     node = front.node
     memory = node.memory
+    account = memory.account
     ready = node.requeue.ready
     asks = node.effects.asks
     out = session.out
@@ -86,7 +87,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
             front.is_guarded
             or not entry.least <= len(argv) <= entry.most
             # Only a command that needs memory makes room.
-            or (entry.needs_room and memory.used_bytes() > memory.tight_bytes)
+            or (entry.needs_room and account.used_bytes > memory.tight_bytes)
         ):
             refusal = pass_gates(front, session, entry, argv, now_ms)
             if refusal is not None:
@@ -117,7 +118,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
                 session.asked = argv
                 session.asked_ns = ended_ns - duration_ns
                 break
-            account(front, entry, argv, duration_ns, now_ms)
+            tally(front, entry, argv, duration_ns, now_ms)
             break
         entry.calls += 1
         entry.nanoseconds += duration_ns
@@ -153,7 +154,7 @@ def finish(front: Frontend, session: Session, ask: Ask, result: Result, now_ms: 
     session.waits = FREE
     if reply is not None:
         session.send(reply)
-    account(front, entry, argv, front.stopwatch_ns() - session.asked_ns, now_ms)
+    tally(front, entry, argv, front.stopwatch_ns() - session.asked_ns, now_ms)
 
 
 def pass_gates(
@@ -209,9 +210,7 @@ def refuse_protocol(session: Session) -> None:
         session.is_closing = True
 
 
-def account(
-    front: Frontend, entry: Entry, argv: list[bytes], duration_ns: int, now_ms: int
-) -> None:
+def tally(front: Frontend, entry: Entry, argv: list[bytes], duration_ns: int, now_ms: int) -> None:
     """Count a command that ran, and remember it if it was slow."""
     entry.calls += 1
     entry.nanoseconds += duration_ns

@@ -16,7 +16,7 @@ from disque.commands.slowlog import SlowLog
 from disque.commands.table import Command
 from disque.core.node import Node
 from disque.core.stats import Traffic
-from disque.model.order import FetchOrder
+from disque.model.order import FetchOrder, JobOrder
 from disque.model.settings import Settings
 from disque.wire.requests import ARGUMENTS_MAX
 
@@ -70,6 +70,9 @@ class Frontend:
         "is_loading",
         "last_fetch",
         "last_getjob",
+        "last_options",
+        "last_order",
+        "last_size",
         "latency",
         "monitors",
         "node",
@@ -97,6 +100,11 @@ class Frontend:
         self.latency = LatencyMonitor()
         self.traffic = Traffic()
         self.paused_until_ms = 0
+        # The options of the ADDJOB that was read last, for which size of the cluster, and how they
+        # were understood.
+        self.last_options: list[bytes] = []
+        self.last_size = 0
+        self.last_order = JobOrder(b"", b"", 0, 1, 0, 0)
         # The GETJOB that was read last, and how it was understood.
         self.last_getjob: list[bytes] = []
         self.last_fetch = FetchOrder()

@@ -109,7 +109,7 @@ def _clients(front: Frontend, facts: ServerFacts, _now_ms: int) -> list[bytes]:
 
 
 def _memory(front: Frontend, facts: ServerFacts, _now_ms: int) -> list[bytes]:
-    used_bytes = front.node.memory.used_bytes()
+    used_bytes = front.node.memory.account.used_bytes
     # The peak is noted when commands look at the level, which may be later than now.
     peak_bytes = max(used_bytes, front.node.memory.peak_bytes)
     return [
@@ -158,6 +158,7 @@ def _stats(front: Frontend, facts: ServerFacts, now_ms: int) -> list[bytes]:
         b"instantaneous_output_kbps:%.2f" % (traffic.output_bytes_per_second(now_ms) / KIB),
         b"rejected_connections:%d" % traffic.connections_rejected,
         b"latest_fork_usec:0",
+        b"internal_errors:%d" % front.internal_errors,
         b"core_build:%b" % facts.build.core_build,
     ]
 

@@ -29,14 +29,22 @@ REPLICATE_MAX: Final = 65_535
 
 def addjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes | None:
     """ADDJOB queue body ms-timeout [option ...]: make a job, reply with its id."""
-    if len(argv) == 4:
-        size = front.node.membership.size()
-        timeout = 0 if argv[3] == b"0" else timeout_ms(argv[3])
-        replicate = min(REPLICATE, size)
-        order = JobOrder(argv[1], argv[2], timeout, replicate, TTL_S, RETRY_S_MAX)
-    else:
-        order = read_order(argv, front.node.membership.size())
-    id = front.node.add(session.id, order, now_ms)
+    node = front.node
+    options = argv[3:]
+    size = node.membership.size()
+    order = front.last_order
+    if options != front.last_options or size != front.last_size:
+        # Producers repeat themselves: options are read once, as long as they stay the same.
+        order = front.last_order = read_order(argv, size)
+        front.last_options = options
+        front.last_size = size
+    order.queue = argv[1]
+    order.body = argv[2]
+    try:
+        id = node.add(session.id, order, now_ms)
+    finally:
+        # The order is kept, but the body need not live as long.
+        order.body = b""
     if id is None:
         session.waits = ON_REPLICATION
         return None

@@ -19,7 +19,7 @@ from disque.core.node import Node
 from disque.core.queues import PAUSED_OUT, Queue
 from disque.core.shelf import ANNOUNCE_MS
 from disque.model.job import ACKED, ANNOUNCE, DELIVERED, QUEUED, WAIT_REPL, Job
-from disque.model.limits import JOB_BYTES, QUEUE_BYTES
+from disque.model.limits import CLIENT_BYTES, JOB_BYTES, NODE_BYTES, QUEUE_BYTES
 
 __all__ = ["check"]
 
@@ -41,12 +41,9 @@ def check(node: Node) -> None:
 def _check_registry(node: Node) -> None:
     jobs = node.jobs
     assert len(jobs.ids()) == len(jobs.table), "registry and table differ in size"
-    used_bytes = 0
     for slot, job in enumerate(jobs.table):
         assert job.table_slot == slot, f"{job.id!r} does not know its place in the table"
         assert jobs.get(job.id) is job, f"{job.id!r} is in the table only"
-        used_bytes += JOB_BYTES + len(job.body or b"")
-    assert jobs.used_bytes == used_bytes, "the account of the jobs is wrong"
 
 
 def _check_job(node: Node, job: Job) -> None:
@@ -72,14 +69,12 @@ def _check_job(node: Node, job: Job) -> None:
 def _check_queues(node: Node) -> None:
     queues = node.queues
     assert len(queues.by_name) == len(queues.table), "queues and their table differ in size"
-    used_bytes = queued = 0
+    queued = 0
     for slot, queue in enumerate(queues.table):
         assert queue.table_slot == slot, f"{queue.name!r} does not know its place in the table"
         assert queues.by_name.get(queue.name) is queue, f"{queue.name!r} is in the table only"
-        used_bytes += QUEUE_BYTES + len(queue.name)
         queued += len(queue.jobs)
         _check_order(node, queue)
-    assert queues.used_bytes == used_bytes, "the account of the queues is wrong"
     in_state = sum([1 for job in node.jobs.table if job.state == QUEUED])
     assert queued == in_state, f"{in_state} jobs are queued, but queues hold {queued}"
 
@@ -147,6 +142,10 @@ def _next_event_ms(job: Job) -> int:
 
 
 def _check_memory(node: Node) -> None:
+    used_bytes = NODE_BYTES + node.memory.clients * CLIENT_BYTES
+    used_bytes += sum([JOB_BYTES + len(job.body or b"") for job in node.jobs.table])
+    used_bytes += sum([QUEUE_BYTES + len(queue.name) for queue in node.queues.table])
+    assert node.memory.account.used_bytes == used_bytes, "the account of the memory is wrong"
     evictable = node.memory.evictable()
     for job in evictable:
         assert node.jobs.get(job.id) is job, f"{job.id!r} could be evicted, but is gone"

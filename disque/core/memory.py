@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import final
 
-from disque.core.queues import Queues
-from disque.core.registry import Registry
+from disque.core.account import Account
 from disque.model.job import ACKED, DELIVERED, Job, JobId
-from disque.model.limits import CLIENT_BYTES, EVICTIONS_PER_COMMAND_MAX, JOB_BYTES, NODE_BYTES
+from disque.model.limits import CLIENT_BYTES, EVICTIONS_PER_COMMAND_MAX, JOB_BYTES
 from disque.model.settings import Settings
 
 __all__ = ["Memory"]
@@ -28,18 +27,16 @@ class Memory:
 
     __slots__ = (
         "_evictable",
-        "_jobs",
-        "_queues",
         "_settings",
+        "account",
         "clients",
         "full_bytes",
         "peak_bytes",
         "tight_bytes",
     )
 
-    def __init__(self, jobs: Registry, queues: Queues, settings: Settings) -> None:
-        self._jobs = jobs
-        self._queues = queues
+    def __init__(self, account: Account, settings: Settings) -> None:
+        self.account = account
         self._settings = settings
         self._evictable: dict[JobId, Job] = {}
         self.clients = 0
@@ -53,18 +50,19 @@ class Memory:
         self.tight_bytes = self._settings.maxmemory * 75 // 100
         self.full_bytes = self._settings.maxmemory * 95 // 100
 
-    def used_bytes(self) -> int:
-        """Return the account: node, jobs, queues and clients."""
-        return (
-            NODE_BYTES
-            + self._jobs.used_bytes
-            + self._queues.used_bytes
-            + self.clients * CLIENT_BYTES
-        )
+    def note_client(self) -> None:
+        """A client connected."""
+        self.clients += 1
+        self.account.used_bytes += CLIENT_BYTES
+
+    def forget_client(self) -> None:
+        """A client is gone."""
+        self.clients -= 1
+        self.account.used_bytes -= CLIENT_BYTES
 
     def level(self) -> int:
         """Return 0, 1 or 2, and remember the peak."""
-        used = self.used_bytes()
+        used = self.account.used_bytes
         if used > self.peak_bytes:
             self.peak_bytes = used
         if used <= self.tight_bytes:
@@ -89,7 +87,7 @@ class Memory:
         if self._settings.maxmemory_policy != "acks":
             return []
         found: list[Job] = []
-        excess = self.used_bytes() - self.tight_bytes
+        excess = self.account.used_bytes - self.tight_bytes
         for job in self._evictable.values():
             if excess <= 0 or len(found) == EVICTIONS_PER_COMMAND_MAX:
                 break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from binascii import b2a_base64
-from typing import Final, final
+from typing import Final, cast, final
 
 from disque.model.job import JobId, NodeId
 from disque.model.jobid import RANDOM_BYTES, RANDOM_CHARACTERS, prefix, suffix
@@ -16,6 +16,8 @@ from disque.model.jobid import RANDOM_BYTES, RANDOM_CHARACTERS, prefix, suffix
 __all__ = ["JITTER_MS", "Jitter", "Mint"]
 
 BATCH: Final = 256
+# An id up to where its ending begins.
+STEM_CHARACTERS: Final = len(prefix(NodeId(b"0" * 40))) + RANDOM_CHARACTERS
 
 # Re-queue and collection times vary by this much (-250..+249 ms): holders do not act at once.
 JITTER_MS: Final = 500
@@ -25,28 +27,25 @@ JITTER_MS: Final = 500
 class Mint:
     """Makes ids and creation times that no other job of this node has."""
 
-    __slots__ = ("_ctime", "_entropy", "_prefix", "_retry_s", "_stems", "_tail", "_ttl_s")
+    __slots__ = ("_ctime", "_entropy", "_ids", "_prefix", "_retry_s", "_ttl_s")
 
     def __init__(self, node: NodeId, entropy: random.Random) -> None:
         self._entropy = entropy
         self._prefix = prefix(node)
-        # Ids without their ends, ready to be used.
-        self._stems: list[bytes] = []
         self._ctime = 0
-        # How the ids of jobs like the last one end: most jobs are like the last one.
+        # Ids ready to be used, and the jobs they are for: most jobs are like the one before.
+        self._ids: list[JobId] = []
         self._ttl_s = 0
         self._retry_s = 0
-        self._tail = suffix(0, 0)
 
     def new_id(self, ttl_s: int, retry_s: int) -> JobId:
         """Return a fresh id."""
-        if not self._stems:
-            self._draw()
-        if ttl_s != self._ttl_s or retry_s != self._retry_s:
-            self._ttl_s = ttl_s
-            self._retry_s = retry_s
-            self._tail = suffix(ttl_s, retry_s)
-        return JobId(self._stems.pop() + self._tail)
+        if not self._ids:
+            self._draw(ttl_s, retry_s)
+        id = self._ids.pop()
+        if ttl_s == self._ttl_s and retry_s == self._retry_s:
+            return id
+        return JobId(id[:STEM_CHARACTERS] + suffix(ttl_s, retry_s))
 
     def new_ctime(self, now_ms: int) -> int:
         """Return a creation time later than every earlier one."""
@@ -59,15 +58,21 @@ class Mint:
     def rename(self, node: NodeId) -> None:
         """Make ids for the node's new name."""
         self._prefix = prefix(node)
-        self._stems.clear()
+        self._ids.clear()
 
-    def _draw(self) -> None:
-        raw = self._entropy.randbytes(RANDOM_BYTES * BATCH)
-        characters = b2a_base64(raw, newline=False)
-        self._stems = [
-            self._prefix + characters[at : at + RANDOM_CHARACTERS]
+    def _draw(self, ttl_s: int, retry_s: int) -> None:
+        characters = b2a_base64(self._entropy.randbytes(RANDOM_BYTES * BATCH), newline=False)
+        ending = suffix(ttl_s, retry_s)
+        # Joined and split, all ids get their two ends at the price of a few.
+        between = b"%b %b" % (ending, self._prefix)
+        stems = [
+            characters[at : at + RANDOM_CHARACTERS]
             for at in range(0, len(characters), RANDOM_CHARACTERS)
         ]
+        ids = (self._prefix + between.join(stems) + ending).split(b" ")
+        self._ids = cast("list[JobId]", ids)
+        self._ttl_s = ttl_s
+        self._retry_s = retry_s
 
 
 @final

@@ -14,6 +14,7 @@ from __future__ import annotations
 import random
 from typing import Final, final
 
+from disque.core.account import Account
 from disque.core.ackgc import AckGC
 from disque.core.awake import AwakeList
 from disque.core.effects import Effects
@@ -83,11 +84,12 @@ class Node:
         self._sweep_at_ms = 0
         offsets = Jitter(jitter)
         self.membership = Membership(id, port)
-        self.jobs = Registry()
+        account = Account()
+        self.jobs = Registry(account)
         # Who holds a job that was not copied: one shared set for all of them.
         self._only_me = self.jobs.interned(frozenset((id,)))
-        self.queues = Queues(self._awake, jitter)
-        self.memory = Memory(self.jobs, self.queues, settings)
+        self.queues = Queues(account, self._awake, jitter)
+        self.memory = Memory(account, settings)
         self.shelf = Shelf(id, self.jobs, self.queues, self._awake, self.memory, self.effects)
         self.requeue = Requeue(self.shelf, settings, offsets)
         self.replication = Replication(self.shelf, jitter)
@@ -183,7 +185,7 @@ class Node:
     def add(self, client: int, order: JobOrder, now_ms: int) -> JobId | None:
         """Make a job; return its id, or None if `client` must wait for copies."""
         memory = self.memory
-        is_external = memory.used_bytes() > memory.tight_bytes or self.membership.is_leaving
+        is_external = memory.account.used_bytes > memory.tight_bytes or self.membership.is_leaving
         copies = 0
         if order.replicate > 1 or is_external:
             copies = self._copies_elsewhere(order, is_external)
@@ -354,12 +356,11 @@ class Node:
         """
         copies = order.replicate if is_external else order.replicate - 1
         reachable = len(self.membership.reachable())
-        if copies <= reachable:
-            # A node alone reaches nobody, and only the bus adds others.
-            assert not is_external, "jobs are handed over entirely only to peers on the bus"
+        # Handing a job over entirely needs the bus, so such a job is refused even among peers.
+        if copies <= reachable and not is_external:
             return copies
         sentence = NOT_ENOUGH_NODES
-        if is_external and copies - 1 == reachable:
+        if is_external and copies - 1 <= reachable:
             reason = (
                 "I'm leaving the cluster" if self.membership.is_leaving else "I'm out of memory"
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from typing import Final, final
 
+from disque.core.account import Account
 from disque.core.awake import AwakeList
 from disque.core.skiplist import JobList
 from disque.model.job import NodeId
@@ -116,15 +117,15 @@ class Queue(Timed):
 class Queues:
     """All queues of this node, by name."""
 
-    __slots__ = ("_awake", "_jitter", "_sweep_at", "by_name", "table", "used_bytes")
+    __slots__ = ("_account", "_awake", "_jitter", "_sweep_at", "by_name", "table")
 
-    def __init__(self, awake: AwakeList, jitter: random.Random) -> None:
+    def __init__(self, account: Account, awake: AwakeList, jitter: random.Random) -> None:
+        self._account = account
         self._awake = awake
         self._jitter = jitter
         self._sweep_at = 0
         self.by_name: dict[bytes, Queue] = {}
         self.table: list[Queue] = []
-        self.used_bytes = 0
 
     def count(self) -> int:
         """Return the number of queues."""
@@ -142,7 +143,7 @@ class Queues:
             self.by_name[name] = queue
             queue.table_slot = len(self.table)
             self.table.append(queue)
-            self.used_bytes += QUEUE_BYTES + len(name)
+            self._account.used_bytes += QUEUE_BYTES + len(name)
             self._awake.schedule(queue, now_ms + IDLE_MS_MAX[0])
         return queue
 
@@ -154,7 +155,7 @@ class Queues:
         if last is not queue:
             self.table[queue.table_slot] = last
             last.table_slot = queue.table_slot
-        self.used_bytes -= QUEUE_BYTES + len(queue.name)
+        self._account.used_bytes -= QUEUE_BYTES + len(queue.name)
 
     def on_timer(self, queue: Queue, now_ms: int) -> None:
         """Forget the queue if it is idle, else look again when it can be."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from disque.core.account import Account
 from disque.model.job import Job, JobId, NodeId
 from disque.model.limits import JOB_BYTES
 
@@ -29,14 +30,14 @@ SHARDS: Final = 256
 
 @final
 class Registry:
-    """The jobs of this node and the bytes they account for."""
+    """The jobs of this node."""
 
-    __slots__ = ("_holder_sets", "_shards", "table", "used_bytes")
+    __slots__ = ("_account", "_holder_sets", "_shards", "table")
 
-    def __init__(self) -> None:
+    def __init__(self, account: Account) -> None:
+        self._account = account
         self._shards: list[dict[JobId, Job]] = [{} for _ in range(SHARDS)]
         self.table: list[Job] = []
-        self.used_bytes = 0
         self._holder_sets: dict[frozenset[NodeId], frozenset[NodeId]] = {}
 
     def count(self) -> int:
@@ -54,12 +55,13 @@ class Registry:
     def add(self, job: Job) -> None:
         """Register a job whose id is not known yet."""
         id = job.id
-        shard = self._shards[id[SHARD_AT]]
-        assert id not in shard
-        shard[id] = job
-        job.table_slot = len(self.table)
-        self.table.append(job)
-        self.used_bytes += JOB_BYTES + (len(job.body) if job.body is not None else 0)
+        known = self._shards[id[SHARD_AT]].setdefault(id, job)
+        assert known is job
+        table = self.table
+        job.table_slot = len(table)
+        table.append(job)
+        body = job.body
+        self._account.used_bytes += JOB_BYTES if body is None else JOB_BYTES + len(body)
 
     def remove(self, job: Job) -> None:
         """Forget a registered job."""
@@ -69,7 +71,7 @@ class Registry:
         if last is not job:
             self.table[job.table_slot] = last
             last.table_slot = job.table_slot
-        self.used_bytes -= JOB_BYTES + (len(job.body) if job.body is not None else 0)
+        self._account.used_bytes -= JOB_BYTES + (len(job.body) if job.body is not None else 0)
 
     def interned(self, holders: frozenset[NodeId]) -> frozenset[NodeId]:
         """Return the one shared object for this set of nodes."""

@@ -55,12 +55,11 @@ class Requeue:
 
     def launch(self, job: Job, now_ms: int) -> None:
         """Queue a new job, or schedule its first queueing if it is delayed."""
+        job.state = ACTIVE
         if job.delay_s == 0:
             # Whatever was set for the copies, a job that is queued at once is due at once.
-            job.state = ACTIVE
             self.enqueue(job, False, now_ms)
             return
-        job.state = ACTIVE
         job.requeue_at_ms = now_ms + job.delay_s * 1_000
         self._shelf.reschedule(job)
 

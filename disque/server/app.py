@@ -187,6 +187,7 @@ class App:
         front = make_frontend(node, self._settings, time.perf_counter_ns)
         world = World(
             self._settings,
+            str(Path(self._plan.started_in) / sys.argv[0]),
             self._plan.config_file,
             read_build_facts(self._loop_name),
             self._nodes_file,

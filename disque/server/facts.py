@@ -49,18 +49,19 @@ def read_server_facts(
     run_id: bytes,
     tcp_port: int,
     uptime_s: int,
+    executable: str,
     config_file: str,
     longest_output_list: int,
     biggest_input_buffer: int,
 ) -> ServerFacts:
-    """Describe the server as it is now; `config_file` is absolute, or empty without one."""
+    """Describe the server as it is now. Both paths are absolute; no `config_file` is empty."""
     system = os.uname()
     process = ProcessFacts(
         pid=os.getpid(),
         run_id=run_id,
         tcp_port=tcp_port,
         uptime_s=uptime_s,
-        executable=os.fsencode(Path(sys.argv[0]).absolute()),
+        executable=os.fsencode(executable),
         config_file=os.fsencode(config_file),
         os=f"{system.sysname} {system.release} {system.machine}".encode(),
         arch_bits=64 if sys.maxsize > 2**32 else 32,

@@ -77,6 +77,7 @@ class World:
         "_build",
         "_config_file",
         "_end",
+        "_executable",
         "_log",
         "_nodes_file",
         "_run_id",
@@ -89,6 +90,7 @@ class World:
     def __init__(
         self,
         settings: Settings,
+        executable: str,
         config_file: str,
         build: BuildFacts,
         nodes_file: NodesFile,
@@ -97,6 +99,7 @@ class World:
         end: Callable[[Restart | None], bool],
     ) -> None:
         self._settings = settings
+        self._executable = executable
         self._config_file = config_file
         self._build = build
         self._nodes_file = nodes_file
@@ -148,6 +151,7 @@ class World:
             run_id=self._run_id,
             tcp_port=self._settings.port,
             uptime_s=(time.monotonic_ns() - self._started_ns) // 1_000_000_000,
+            executable=self._executable,
             config_file=self._config_file,
             longest_output_list=max([each.output_chunks for each in facts], default=0),
             biggest_input_buffer=max([each.input_bytes for each in facts], default=0),

@@ -47,17 +47,20 @@ def spent_jobs(node: Node, count: int) -> None:
 
 def test_account_is_the_sum_of_its_parts_and_returns_to_where_it_was() -> None:
     node = new_node()
-    assert node.memory.used_bytes() == NODE_BYTES
+    assert node.memory.account.used_bytes == NODE_BYTES
 
-    node.memory.clients = 2
+    node.memory.note_client()
+    node.memory.note_client()
+    node.memory.note_client()
+    node.memory.forget_client()
     job = added(node, new_order(b"queue", b"x" * 100))
-    used_bytes = node.memory.used_bytes()
+    used_bytes = node.memory.account.used_bytes
     node.acknowledge(job.id, START_MS)
     node.flush()
 
     parts = 2 * CLIENT_BYTES + JOB_BYTES + 100 + QUEUE_BYTES + 5
     assert used_bytes == NODE_BYTES + parts
-    assert node.memory.used_bytes() == NODE_BYTES + 2 * CLIENT_BYTES
+    assert node.memory.account.used_bytes == NODE_BYTES + 2 * CLIENT_BYTES
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,7 @@ def test_peak_is_remembered() -> None:
     node = new_node()
     added(node, new_order(body=b"x" * 1_000))
     node.memory.level()
-    highest = node.memory.used_bytes()
+    highest = node.memory.account.used_bytes
 
     node.flush()
     node.memory.level()
@@ -103,7 +106,7 @@ def test_spent_jobs_go_first_and_only_as_many_as_needed() -> None:
     spent_jobs(node, 50)
     kept = added(node, new_order())
     # Ten jobs too many for level 0.
-    used_bytes = node.memory.used_bytes()
+    used_bytes = node.memory.account.used_bytes
     limit(node, -(-(used_bytes - 10 * (JOB_BYTES + 4)) * 100 // 75))
 
     level = node.make_room()
@@ -152,7 +155,7 @@ def test_one_command_evicts_a_bounded_number() -> None:
 def test_idle_queues_are_forgotten_sooner_when_memory_is_short(share: int, level: int) -> None:
     node = new_node()
     node.queues.open(b"idle", START_MS)
-    limit(node, node.memory.used_bytes() * 100 // share)
+    limit(node, node.memory.account.used_bytes * 100 // share)
     assert node.make_room() == level
 
     node.tick(START_MS + IDLE_MS_MAX[level] - 1)

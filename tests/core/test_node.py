@@ -8,6 +8,7 @@ from disque.core.queues import NOT_PAUSED, PAUSED_IN, PAUSED_OUT
 from disque.model.asks import SaveNodes
 from disque.model.errors import CommandError
 from disque.model.job import ACTIVE, QUEUED, JobId
+from disque.model.limits import NODE_BYTES
 from disque.model.messages import DelJob, Pause
 from disque.model.peer import LEAVING
 from disque.model.records import Deleted, Delivered, Stored
@@ -313,7 +314,7 @@ def test_flush_leaves_nothing_and_answers_everybody() -> None:
     (reply,) = drained_replies(node)
     assert isinstance(reply, NothingReply)
     assert (node.jobs.count(), node.queues.count(), node.next_ms()) == (0, 0, None)
-    assert node.jobs.used_bytes == node.queues.used_bytes == 0
+    assert node.memory.account.used_bytes == NODE_BYTES
     check(node)
 
 

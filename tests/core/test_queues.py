@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from disque.core.account import Account
 from disque.core.awake import AwakeList
 from disque.core.queues import (
     IDLE_MS_MAX,
@@ -21,7 +22,7 @@ IDLE_MS = IDLE_MS_MAX[0]
 
 
 def new_queues() -> Queues:
-    return Queues(AwakeList(), random.Random(1))
+    return Queues(Account(), AwakeList(), random.Random(1))
 
 
 def new_queue() -> Queue:
@@ -29,7 +30,9 @@ def new_queue() -> Queue:
 
 
 def test_queue_is_opened_once() -> None:
-    queues = new_queues()
+    account = Account()
+    empty_bytes = account.used_bytes
+    queues = Queues(account, AwakeList(), random.Random(1))
 
     first = queues.open(b"a", START_MS)
     second = queues.open(b"a", START_MS + 5)
@@ -37,17 +40,19 @@ def test_queue_is_opened_once() -> None:
     assert first is second
     assert (first.created_ms, first.used_ms) == (START_MS, START_MS)
     assert queues.get(b"b") is None
-    assert queues.used_bytes == QUEUE_BYTES + 1
+    assert account.used_bytes - empty_bytes == QUEUE_BYTES + 1
 
 
 def test_forgotten_queue_leaves_nothing() -> None:
-    queues = new_queues()
+    account = Account()
+    empty_bytes = account.used_bytes
+    queues = Queues(account, AwakeList(), random.Random(1))
     opened = [queues.open(name, START_MS) for name in (b"a", b"b", b"c")]
 
     for queue in opened:
         queues.forget(queue)
 
-    assert (queues.count(), queues.used_bytes) == (0, 0)
+    assert (queues.count(), account.used_bytes) == (0, empty_bytes)
 
 
 def test_empty_queue_is_forgotten_after_five_idle_minutes() -> None:

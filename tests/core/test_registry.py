@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from disque.core.account import Account
 from disque.core.registry import HOLDER_SETS_MAX, Registry
 from disque.model.job import NodeId
 from disque.model.limits import JOB_BYTES
@@ -10,7 +11,7 @@ from tests.core.helpers import BEE, CAT, new_job
 
 
 def test_job_is_found_until_it_is_removed() -> None:
-    registry = Registry()
+    registry = Registry(Account())
     job = new_job(1)
 
     registry.add(job)
@@ -22,7 +23,7 @@ def test_job_is_found_until_it_is_removed() -> None:
 
 
 def test_same_id_twice_is_our_own_mistake() -> None:
-    registry = Registry()
+    registry = Registry(Account())
     registry.add(new_job(1))
 
     with pytest.raises(AssertionError):
@@ -30,21 +31,23 @@ def test_same_id_twice_is_our_own_mistake() -> None:
 
 
 def test_bodies_count_and_dummies_have_none() -> None:
-    registry = Registry()
+    account = Account()
+    registry = Registry(account)
+    empty_bytes = account.used_bytes
     full, dummy = new_job(1, body=b"x" * 50), new_job(2, body=None)
 
     registry.add(full)
     registry.add(dummy)
-    both_bytes = registry.used_bytes
+    both_bytes = account.used_bytes - empty_bytes
     registry.remove(full)
 
     assert both_bytes == 2 * JOB_BYTES + 50
-    assert registry.used_bytes == JOB_BYTES
+    assert account.used_bytes - empty_bytes == JOB_BYTES
 
 
 @given(st.lists(st.integers(0, 20)))
 def test_table_stays_dense_and_every_job_knows_its_place(toggles: list[int]) -> None:
-    registry = Registry()
+    registry = Registry(Account())
     jobs = [new_job(number) for number in range(21)]
 
     for number in toggles:
@@ -58,7 +61,7 @@ def test_table_stays_dense_and_every_job_knows_its_place(toggles: list[int]) -> 
 
 
 def test_equal_holder_sets_are_one_object() -> None:
-    registry = Registry()
+    registry = Registry(Account())
 
     first = registry.interned(frozenset((BEE, CAT)))
     second = registry.interned(frozenset((CAT, BEE)))
@@ -67,7 +70,7 @@ def test_equal_holder_sets_are_one_object() -> None:
 
 
 def test_memory_of_holder_sets_is_bounded() -> None:
-    registry = Registry()
+    registry = Registry(Account())
 
     for number in range(HOLDER_SETS_MAX + 5):
         registry.interned(frozenset((NodeId(b"%040d" % number),)))

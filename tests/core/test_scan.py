@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from disque.core.account import Account
 from disque.core.registry import Registry
 from disque.core.scan import STEPS_PER_ELEMENT, scan
 from disque.model.job import Job
@@ -75,7 +76,7 @@ def test_cursor_beyond_the_table_starts_at_its_end() -> None:
 def test_what_is_there_during_the_whole_scan_is_returned(
     size: int, count: int, changes: list[list[tuple[bool, int]]]
 ) -> None:
-    registry = Registry()
+    registry = Registry(Account())
     jobs = [new_job(number) for number in range(81)]
     for job in jobs[:size]:
         registry.add(job)
