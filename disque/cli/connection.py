@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from disque.cli.replies import ErrorReply, Incomplete, MalformedReplyError, Reply, ReplyReader
+from disque.wire.encode import encode_request
 
-__all__ = ["Address", "ConnectError", "Connection", "ConnectionLostError", "encode_request"]
+__all__ = ["Address", "ConnectError", "Connection", "ConnectionLostError"]
 
 RECEIVE_BYTES: Final = 65536
 
@@ -147,17 +148,6 @@ class Connection:
     def _lost(self, reason: str) -> ConnectionLostError:
         self.close()
         return ConnectionLostError(reason)
-
-
-def encode_request(argv: Sequence[bytes]) -> bytes:
-    r"""Frame a command.
-
-    >>> encode_request([b"QLEN", b"q"])
-    b'*2\r\n$4\r\nQLEN\r\n$1\r\nq\r\n'
-    """
-    pieces = [b"*%d\r\n" % len(argv)]
-    pieces += [b"$%d\r\n%b\r\n" % (len(argument), argument) for argument in argv]
-    return b"".join(pieces)
 
 
 def _reason(error: OSError | UnicodeError) -> str:

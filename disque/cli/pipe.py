@@ -16,9 +16,10 @@ import socket
 import time
 from typing import Final
 
-from disque.cli.connection import Connection, ConnectionLostError, encode_request
+from disque.cli.connection import Connection, ConnectionLostError
 from disque.cli.output import Output, complain
 from disque.cli.replies import ErrorReply, Incomplete, MalformedReplyError, ReplyReader
+from disque.wire.encode import encode_request
 
 __all__ = ["Pipe"]
 

@@ -1,4 +1,4 @@
-r"""Requests: what a client sends, from bytes to argument lists and back.
+r"""Requests: what a client sends, from bytes to argument lists.
 
 A request is a multibulk (`*2\r\n$4\r\nQLEN\r\n$1\r\nq\r\n`) or an inline line (`QLEN q\n`); its
 first byte tells which. The parser is fed whatever arrives and gives back the requests that are
@@ -14,8 +14,9 @@ Theory of operation
 The strict reader walks over bytes and numbers and knows every rule. Compiled it is the fastest way
 to read a request. The interpreter prefers to split a chunk at every CRLF, at C speed, and to check
 that each length header is literally the one that belongs to the piece behind it: then the strict
-reader would have read the same. A short request that is repeated, as consumers do with GETJOB, is
-not even split: the same bytes mean the same arguments. At the first doubt (a CRLF inside a body, a
+reader would have read the same. Clients repeat themselves: a short request that comes again
+(GETJOB), or one that differs in one argument (ADDJOB, ACKJOB), is not even split, because the same
+bytes mean the same arguments. At the first doubt (a CRLF inside a body, a
 request that is not complete, an error) it steps back to the start of that request, and the rest of
 the chunk is read strictly. So a chunk is split at most once, and the work is linear.
 
@@ -28,14 +29,14 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from disque.wire import words
+from disque.wire import similar, words
+from disque.wire.encode import encode_request
 
 __all__ = [
     "ARGUMENTS_MAX",
     "ARGUMENT_BYTES_MAX",
     "LINE_BYTES_MAX",
     "RequestParser",
-    "encode_request",
 ]
 
 # An inline request, or the line of a count or a length, may have this many bytes before its end.
@@ -98,6 +99,7 @@ class RequestParser:
         "_repeated",
         "_repeated_raw",
         "_rest",
+        "_similar",
         "error",
     )
 
@@ -117,6 +119,8 @@ class RequestParser:
         # A request this client sent several times in a row, as arguments and as bytes.
         self._repeated: list[bytes] = []
         self._repeated_raw: bytes = b""
+        # Requests this client sent that differ in one argument.
+        self._similar: similar.Similar | None = None
 
     @property
     def buffered_bytes(self) -> int:
@@ -141,33 +145,39 @@ class RequestParser:
                 data = self._continue_line(data)
             if self._missing > 0 and position < len(data):
                 position = self._read_request(data, position, requests)
-        if self._repeated:
-            position = self._read_repetitions(data, position, requests)
+        if self._repeated or self._similar is not None:
+            position = self._read_known(data, position, requests)
         size = len(data)
         if self._is_splitting and position < size:
             known = len(requests)
             position = _read_canonical(data, position, requests)
-            if len(requests) - known > 1 and requests[known] == requests[known + 1]:
-                self._remember(requests[known])
+            if len(requests) - known > 1:
+                self._remember(requests[known], requests[known + 1])
         while position < size:
             position = self._read_request(data, position, requests)
         # Requests were small, so the next ones probably are.
         self._is_splitting = self._can_split and size <= len(requests) * SMALL_REQUEST_BYTES
         return requests
 
-    def _read_repetitions(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
-        """Read requests that are, byte by byte, the one remembered; they share its arguments."""
-        raw = self._repeated_raw
-        while data.startswith(raw, position):
-            requests.append(self._repeated)
-            position += len(raw)
+    def _read_known(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
+        """Read requests that are like those remembered, and answer the position behind them."""
+        if self._repeated:
+            raw = self._repeated_raw
+            while data.startswith(raw, position):
+                # Byte by byte the same, so they share the arguments.
+                requests.append(self._repeated)
+                position += len(raw)
+        if self._similar is not None:
+            position = self._similar.read(data, position, requests)
         return position
 
-    def _remember(self, arguments: list[bytes]) -> None:
-        """Remember a short request that came twice in a row: it will probably come again."""
-        if sum([len(argument) for argument in arguments]) <= REPEATED_BYTES_MAX:
-            self._repeated = arguments
-            self._repeated_raw = encode_request(arguments)
+    def _remember(self, first: list[bytes], second: list[bytes]) -> None:
+        """Remember what two requests in a row have in common: more of them will probably come."""
+        if first == second and sum([len(argument) for argument in first]) <= REPEATED_BYTES_MAX:
+            self._repeated = first
+            self._repeated_raw = encode_request(first)
+        else:
+            self._similar = similar.find(first, second)
 
     def _read_request(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
         """Read one request, or what there is of it, and answer the position behind it."""
@@ -311,20 +321,6 @@ class RequestParser:
         self._arguments_bytes = 0
         self._missing = 0
         self._length = UNKNOWN
-
-
-def encode_request(arguments: list[bytes]) -> bytes:
-    r"""Write a request the way every parser reads it.
-
-    >>> encode_request([b"QLEN", b"q"])
-    b'*2\r\n$4\r\nQLEN\r\n$1\r\nq\r\n'
-    """
-    parts = [b"*%d\r\n" % len(arguments)]
-    for argument in arguments:
-        parts.append(b"$%d\r\n" % len(argument))
-        parts.append(argument)
-        parts.append(b"\r\n")
-    return b"".join(parts)
 
 
 def _read_canonical(data: bytes, position: int, requests: list[list[bytes]]) -> int:

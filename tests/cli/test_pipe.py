@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from disque.cli.connection import encode_request
 from disque.cli.pipe import Pipe
+from disque.wire.encode import encode_request
 from tests.cli.fakeserver import HANG_UP, Answer
 from tests.cli.program import talking
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from disque.cli.connection import encode_request
+from disque.wire.encode import encode_request
 from tests.cli.program import run_client
 from tests.support.server import ServerProcess
 

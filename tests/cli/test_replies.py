@@ -5,7 +5,6 @@ import contextlib
 import pytest
 from hypothesis import given, strategies as st
 
-from disque.cli.connection import encode_request
 from disque.cli.replies import (
     INCOMPLETE,
     ErrorReply,
@@ -15,6 +14,7 @@ from disque.cli.replies import (
     ReplyReader,
     SimpleString,
 )
+from disque.wire.encode import encode_request
 
 SHAPES: list[tuple[bytes, Reply]] = [
     (b"+OK\r\n", b"OK"),

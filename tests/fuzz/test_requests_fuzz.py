@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from disque.wire import requests as requests_module
-from disque.wire.requests import RequestParser, encode_request
+from disque.wire.encode import encode_request
+from disque.wire.requests import RequestParser
 
 Outcome = tuple[list[list[bytes]], bytes | None]
 
@@ -27,10 +28,21 @@ PIECE = st.sampled_from(
         *[b"*1\n", b"*1\r$4\r\n", b"*1048576\r\n", b"*1048577\r\n", b"$536870913\r\n"],
     ]
 )
+# One request after another with another argument in one place, mostly of the same length.
+SIMILAR = st.builds(
+    lambda request, place, values: [
+        [*request[: place % len(request)], value, *request[place % len(request) + 1 :]]
+        for value in values
+    ],
+    REQUEST,
+    st.integers(0, 4),
+    st.lists(st.sampled_from([b"ab", b"cd", b"\r\n", b"$2", b"", b"abc"]), max_size=8),
+)
 INPUT = (
     st.binary(max_size=60)
     | st.lists(PIECE, max_size=20).map(b"".join)
     | st.lists(REQUEST, max_size=6).map(lambda many: b"".join(map(encode_request, many)))
+    | SIMILAR.map(lambda many: b"".join(map(encode_request, many)))
 )
 
 

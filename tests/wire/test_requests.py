@@ -2,13 +2,13 @@
 
 import pytest
 
+from disque.wire.encode import encode_request
 from disque.wire.requests import (
     ARGUMENT_BYTES_MAX,
     ARGUMENT_OVERHEAD_BYTES,
     ARGUMENTS_MAX,
     LINE_BYTES_MAX,
     RequestParser,
-    encode_request,
 )
 
 PING = b"*1\r\n$4\r\nPING\r\n"
