@@ -9,18 +9,20 @@ import pytest
 import disque
 from disque.model.facts import ServerFacts
 from disque.server import facts
+from tests.support.server import ServerProcess
 
 
 def read(config_file: str = "") -> ServerFacts:
     build = facts.read_build_facts("uvloop")
-    return facts.read_server_facts(build, b"a" * 40, 7711, 12, config_file, 3, 4)
+    program = "/bin/disque-server"
+    return facts.read_server_facts(build, b"a" * 40, 7711, 12, program, config_file, 3, 4)
 
 
 def test_the_process_is_this_one() -> None:
     server = read("/etc/disque.conf")
 
     assert server.process.pid == os.getpid()
-    assert Path(os.fsdecode(server.process.executable)).is_absolute()
+    assert server.process.executable == b"/bin/disque-server"
     assert server.process.config_file == b"/etc/disque.conf"
     assert server.process.os.startswith(os.uname().sysname.encode())
     assert server.process.arch_bits in (32, 64)
@@ -64,3 +66,19 @@ def test_the_commit_is_unknown_unless_the_packager_tells(monkeypatch: pytest.Mon
 
 def test_without_proc_the_peak_stands_in_for_the_resident_memory(tmp_path: Path) -> None:
     assert facts.read_rss_bytes(tmp_path / "nosuch") > 1_000_000
+
+
+@pytest.mark.process
+def test_a_program_started_by_a_relative_path_is_shown_where_it_is(tmp_path: Path) -> None:
+    program = Path(sys.executable).parent / "disque-server"
+    elsewhere = tmp_path / "deep" / "elsewhere"
+    elsewhere.mkdir(parents=True)
+    relative = os.path.relpath(program, tmp_path)
+
+    with ServerProcess(tmp_path, "--dir", str(elsewhere), program=[relative]) as server:
+        info = server.wire().ask("INFO", "server")
+
+    shown = next(line for line in info.splitlines() if line.startswith(b"executable:"))
+    path = Path(os.fsdecode(shown.removeprefix(b"executable:")))
+    assert path.is_absolute()
+    assert path.resolve() == program.resolve()

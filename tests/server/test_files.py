@@ -1,0 +1,62 @@
+"""A file is replaced as a whole, and keeps what is not its content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from disque.server.files import replace_file
+
+
+@pytest.mark.parametrize("is_synced", [False, True])
+def test_a_file_gets_its_content_and_nothing_else_is_left(tmp_path: Path, is_synced: bool) -> None:
+    path = tmp_path / "file"
+
+    replace_file(path, b"old and long", is_synced=is_synced)
+    replace_file(path, b"new", is_synced=is_synced)
+
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_permissions_stay(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"secret")
+    path.chmod(0o640)
+
+    replace_file(path, b"new", is_synced=False)
+
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_reader_keeps_the_file_it_opened(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    with path.open("rb") as reader:
+        replace_file(path, b"new", is_synced=False)
+
+        assert reader.read() == b"old"
+
+
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"old")
+    link = tmp_path / "link"
+    link.symlink_to(target)
+
+    replace_file(link, b"new", is_synced=False)
+
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_failure_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.mkdir()
+
+    with pytest.raises(IsADirectoryError):
+        replace_file(path, b"new", is_synced=False)
+
+    assert list(tmp_path.iterdir()) == [path]
