@@ -226,12 +226,12 @@ class Node:
         """Fetch the oldest job of one queue."""
         queue = self.queues.by_name.get(name)
         if queue is None:
-            queue = self.queues.open(name, now_ms)
+            queue = self.queues.mention(name, now_ms)
         return self.requeue.fetch(queue, now_ms)
 
     def take(self, names: list[bytes], count: int, now_ms: int) -> list[Job]:
         """Fetch up to `count` jobs, one per queue and pass; name the queues in order."""
-        queues = [self.queues.open(name, now_ms) for name in names]
+        queues = [self.queues.mention(name, now_ms) for name in names]
         taken: list[Job] = []
         while len(taken) < count:
             before = len(taken)

@@ -3,6 +3,10 @@
 A queue appears when something is put into it, asked from it or paused on it, and is forgotten
 when it has been idle and empty for a while. Like the registry, the set of queues keeps a dense
 table so that QSCAN has a stateless cursor.
+
+A queue that somebody merely asked for costs memory and holds nothing. Only so many of them are
+kept; beyond that the oldest is forgotten at once, so that a consumer that asks for ever new names
+cannot take the memory that producers need.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from disque.core.account import Account
 from disque.core.awake import AwakeList
 from disque.core.skiplist import JobList
 from disque.model.job import NodeId
-from disque.model.limits import QUEUE_BYTES
+from disque.model.limits import MENTIONED_QUEUES_BYTES_MAX, QUEUE_BYTES
 from disque.model.timed import Timed
 
 __all__ = [
@@ -103,6 +107,10 @@ class Queue(Timed):
         count = self.import_count + self.import_count_before
         return -(-count * 1_000 // span_ms)
 
+    def is_unused(self) -> bool:
+        """Tell whether nothing was ever put into it, and nobody waits for it or paused it."""
+        return self.jobs_in == 0 and not self.waiting and self.paused == NOT_PAUSED
+
     def can_be_forgotten(self, now_ms: int, idle_ms: int) -> bool:
         """Tell whether nothing would be lost with this queue."""
         return (
@@ -117,13 +125,25 @@ class Queue(Timed):
 class Queues:
     """All queues of this node, by name."""
 
-    __slots__ = ("_account", "_awake", "_jitter", "_sweep_at", "by_name", "table")
+    __slots__ = (
+        "_account",
+        "_awake",
+        "_jitter",
+        "_mentioned",
+        "_mentioned_bytes",
+        "_sweep_at",
+        "by_name",
+        "table",
+    )
 
     def __init__(self, account: Account, awake: AwakeList, jitter: random.Random) -> None:
         self._account = account
         self._awake = awake
         self._jitter = jitter
         self._sweep_at = 0
+        # Queues that were asked for when nothing had been put into them, the oldest first.
+        self._mentioned: dict[bytes, Queue] = {}
+        self._mentioned_bytes = 0
         self.by_name: dict[bytes, Queue] = {}
         self.table: list[Queue] = []
 
@@ -147,8 +167,33 @@ class Queues:
             self._awake.schedule(queue, now_ms + IDLE_MS_MAX[0])
         return queue
 
+    def mention(self, name: bytes, now_ms: int) -> Queue:
+        """Return the queue; if it is made for this, it must make do with what room there is."""
+        queue = self.by_name.get(name)
+        if queue is None:
+            queue = self.open(name, now_ms)
+            self.note_unused(queue)
+        return queue
+
+    def note_unused(self, queue: Queue) -> None:
+        """Count a queue that nothing was put into yet; forget the oldest such ones if need be."""
+        if not queue.is_unused() or queue.name in self._mentioned:
+            return
+        self._mentioned[queue.name] = queue
+        self._mentioned_bytes += QUEUE_BYTES + len(queue.name)
+        while self._mentioned_bytes > MENTIONED_QUEUES_BYTES_MAX:
+            oldest = next(iter(self._mentioned.values()))
+            self._unmention(oldest)
+            if oldest.is_unused():
+                self.forget(oldest)
+
+    def _unmention(self, queue: Queue) -> None:
+        if self._mentioned.pop(queue.name, None) is not None:
+            self._mentioned_bytes -= QUEUE_BYTES + len(queue.name)
+
     def forget(self, queue: Queue) -> None:
         """Drop a queue."""
+        self._unmention(queue)
         self._awake.cancel(queue)
         del self.by_name[queue.name]
         last = self.table.pop()

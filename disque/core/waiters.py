@@ -71,6 +71,7 @@ class Waiters:
             queue = self._queues.get(name)
             if queue is not None:
                 queue.waiting.pop(waiter.client, None)
+                self._queues.note_unused(queue)
 
     def client_gone(self, client: int) -> None:
         """The client disconnected: nobody waits any more."""

@@ -9,6 +9,7 @@ __all__ = [
     "COMMANDS_PER_TURN_MAX",
     "EVICTIONS_PER_COMMAND_MAX",
     "JOB_BYTES",
+    "MENTIONED_QUEUES_BYTES_MAX",
     "MONITOR_OUTPUT_BYTES_MAX",
     "NODE_BYTES",
     "QUERY_BYTES_MAX",
@@ -26,6 +27,8 @@ NODE_BYTES: Final = 800_000  # an empty node
 JOB_BYTES: Final = 400  # a job without its body
 QUEUE_BYTES: Final = 700  # a queue without its name
 CLIENT_BYTES: Final = 2_000  # a connection without its buffers
+# All queues together that were asked for but never held a job: some 1 500 of them.
+MENTIONED_QUEUES_BYTES_MAX: Final = 1 << 20
 
 # --- Time ---------------------------------------------------------------------------------------
 # TTL, RETRY and DELAY are clamped to 32 bits of seconds: 136 years, and sums still fit 64 bits.

@@ -15,8 +15,17 @@ from disque.core.queues import (
     Queue,
     Queues,
 )
-from disque.model.limits import QUEUE_BYTES
-from tests.core.helpers import QUEUE, START_MS, added, new_job, new_node, new_order, run_until
+from disque.model.limits import MENTIONED_QUEUES_BYTES_MAX, QUEUE_BYTES
+from tests.core.helpers import (
+    CLIENT,
+    QUEUE,
+    START_MS,
+    added,
+    new_job,
+    new_node,
+    new_order,
+    run_until,
+)
 
 IDLE_MS = IDLE_MS_MAX[0]
 
@@ -89,6 +98,39 @@ def test_asking_in_vain_is_no_use() -> None:
     run_until(node, START_MS + IDLE_MS + 1)
 
     assert node.queues.count() == 0
+
+
+def test_names_that_are_only_asked_for_take_a_bounded_amount_of_memory() -> None:
+    node = new_node()
+    added(node, new_order(b"kept"))
+    used_bytes = node.memory.account.used_bytes
+
+    for number in range(5_000):
+        node.take([b"queue-%d" % number, b"other-%d" % number], 1, START_MS)
+        node.waiters.block(CLIENT, [b"waited-%d" % number], 0, False, START_MS)
+        node.client_gone(CLIENT, START_MS)
+
+    assert node.memory.account.used_bytes - used_bytes <= MENTIONED_QUEUES_BYTES_MAX
+    assert node.queues.get(b"kept") is not None
+    assert node.queues.get(b"queue-4999") is not None
+    assert node.queues.get(b"queue-0") is None
+
+
+@pytest.mark.parametrize("reason", ["job", "waiter", "pause"])
+def test_queue_that_was_asked_for_and_then_used_survives_many_other_names(reason: str) -> None:
+    node = new_node()
+    node.take([QUEUE], 1, START_MS)
+    if reason == "job":
+        added(node, new_order())
+    elif reason == "waiter":
+        node.waiters.block(CLIENT, [QUEUE], 0, False, START_MS)
+    else:
+        node.pause(QUEUE, PAUSED_IN, START_MS)
+
+    for number in range(5_000):
+        node.take_one(b"queue-%d" % number, START_MS)
+
+    assert node.queues.get(QUEUE) is not None
 
 
 @pytest.mark.parametrize("reason", ["job", "waiter", "pause"])

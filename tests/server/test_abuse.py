@@ -424,3 +424,14 @@ def test_ten_thousand_requests_in_one_write_are_answered_in_order(
         replies = [decode(wire.read_reply()) for _ in requests]
 
     assert replies == [b"%d" % number for number in range(10_000)]
+
+
+def test_asking_for_jobs_of_queues_that_do_not_exist_takes_no_memory_from_producers(
+    start_server: Starter,
+) -> None:
+    wire = start_server("--maxmemory", "20mb").wire()
+    names = [f"queue-{number}" for number in range(50_000)]
+
+    assert wire.ask("GETJOB", "NOHANG", "FROM", *names) == b"*-1\r\n"
+
+    assert wire.ask("ADDJOB", "q", "body", 0).startswith(b"+D-")
