@@ -107,6 +107,7 @@ class App:
         "_loop",
         "_loop_name",
         "_nodes_file",
+        "_pid_path",
         "_plan",
         "_settings",
         "_stopping",
@@ -123,6 +124,8 @@ class App:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listeners: list[socket.socket] = []
         self._unix_path: Path | None = None
+        # The directory may change while the server runs; its files stay where they were made.
+        self._pid_path = Path.cwd() / plan.settings.pidfile
         self._nodes_file = NodesFile(Path.cwd() / plan.settings.cluster_config_file)
         self._stopping = asyncio.Event()
         # Set if the process is to begin again instead of ending.
@@ -154,7 +157,7 @@ class App:
         if self._unix_path is not None:
             self._unix_path.unlink(missing_ok=True)
         if self._launch.is_daemon and self._listeners:
-            remove_pid_file(Path(self._settings.pidfile), self._log)
+            remove_pid_file(self._pid_path, self._log)
         self._nodes_file.unlock()
         if self._listeners:
             self._log.warning("Disque is now ready to exit, bye bye...")
@@ -212,7 +215,7 @@ class App:
         settings = self._settings
         log = self._log
         if self._launch.is_daemon:
-            write_pid_file(Path.cwd() / settings.pidfile, log)
+            write_pid_file(self._pid_path, log)
         _name_process(settings)
         log.role = "P"
         log.notice(f"Disque {disque.__version__}, node in {Path.cwd()}, process {os.getpid()}")

@@ -394,6 +394,19 @@ def test_a_server_in_the_background_leaves_its_number_and_takes_it_away(
     assert log.rstrip().endswith("bye bye...")
 
 
+def test_the_pid_file_is_taken_away_after_the_directory_was_changed(daemons: Daemons) -> None:
+    daemons.start()
+    (daemons.directory / "elsewhere").mkdir()
+    pid = daemons.pid()
+
+    with Wire(daemons.port) as wire:
+        assert wire.ask("CONFIG", "SET", "dir", "elsewhere") == b"+OK\r\n"
+        wire.send("SHUTDOWN")
+    wait_until_gone(pid)
+
+    assert not (daemons.directory / "disque.pid").exists()
+
+
 def test_a_background_server_that_cannot_start_says_so_to_whoever_started_it(
     daemons: Daemons,
 ) -> None:
