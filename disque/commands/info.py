@@ -110,8 +110,7 @@ def _clients(front: Frontend, facts: ServerFacts, _now_ms: int) -> list[bytes]:
 
 def _memory(front: Frontend, facts: ServerFacts, _now_ms: int) -> list[bytes]:
     used_bytes = front.node.memory.account.used_bytes
-    # The peak is noted when commands look at the level, which may be later than now.
-    peak_bytes = max(used_bytes, front.node.memory.peak_bytes)
+    peak_bytes = front.node.memory.account.peak_bytes()
     return [
         b"used_memory:%d" % used_bytes,
         b"used_memory_human:%b" % human_size(used_bytes),

@@ -2,7 +2,8 @@
 
 The number is logical, not what the allocator took: every part has a fixed price, and a body or a
 name costs its length. So the same jobs cost the same on every machine. It is asked before every
-command that needs memory, which is why it is kept and not computed.
+command that needs memory, which is why it is kept and not computed. Whoever takes writes to it
+directly; whoever gives back calls `release`, because just before that is when a peak can be seen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ __all__ = ["Account"]
 class Account:
     """What the node, its jobs, its queues and its clients add up to; they enter it themselves."""
 
-    __slots__ = ("used_bytes",)
+    __slots__ = ("_highest_bytes", "used_bytes")
 
     def __init__(self) -> None:
         self.used_bytes = NODE_BYTES
+        self._highest_bytes = NODE_BYTES
+
+    def release(self, count: int) -> None:
+        """Give back what was entered before."""
+        if self.used_bytes > self._highest_bytes:
+            self._highest_bytes = self.used_bytes
+        self.used_bytes -= count
+
+    def peak_bytes(self) -> int:
+        """Return the most that was ever used."""
+        return max(self.used_bytes, self._highest_bytes)

@@ -31,7 +31,6 @@ class Memory:
         "account",
         "clients",
         "full_bytes",
-        "peak_bytes",
         "tight_bytes",
     )
 
@@ -40,7 +39,6 @@ class Memory:
         self._settings = settings
         self._evictable: dict[JobId, Job] = {}
         self.clients = 0
-        self.peak_bytes = 0
         self.tight_bytes = 0
         self.full_bytes = 0
         self.settings_changed()
@@ -58,13 +56,11 @@ class Memory:
     def forget_client(self) -> None:
         """A client is gone."""
         self.clients -= 1
-        self.account.used_bytes -= CLIENT_BYTES
+        self.account.release(CLIENT_BYTES)
 
     def level(self) -> int:
-        """Return 0, 1 or 2, and remember the peak."""
+        """Return 0, 1 or 2."""
         used = self.account.used_bytes
-        if used > self.peak_bytes:
-            self.peak_bytes = used
         if used <= self.tight_bytes:
             return 0
         return 1 if used <= self.full_bytes else 2

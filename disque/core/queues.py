@@ -200,7 +200,7 @@ class Queues:
         if last is not queue:
             self.table[queue.table_slot] = last
             last.table_slot = queue.table_slot
-        self._account.used_bytes -= QUEUE_BYTES + len(queue.name)
+        self._account.release(QUEUE_BYTES + len(queue.name))
 
     def on_timer(self, queue: Queue, now_ms: int) -> None:
         """Forget the queue if it is idle, else look again when it can be."""

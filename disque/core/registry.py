@@ -71,7 +71,7 @@ class Registry:
         if last is not job:
             self.table[job.table_slot] = last
             last.table_slot = job.table_slot
-        self._account.used_bytes -= JOB_BYTES + (len(job.body) if job.body is not None else 0)
+        self._account.release(JOB_BYTES + (len(job.body) if job.body is not None else 0))
 
     def interned(self, holders: frozenset[NodeId]) -> frozenset[NodeId]:
         """Return the one shared object for this set of nodes."""
