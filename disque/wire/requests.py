@@ -16,9 +16,9 @@ to read a request. The interpreter prefers to split a chunk at every CRLF, at C 
 that each length header is literally the one that belongs to the piece behind it: then the strict
 reader would have read the same. Clients repeat themselves: a short request that comes again
 (GETJOB), or one that differs in one argument (ADDJOB, ACKJOB), is not even split, because the same
-bytes mean the same arguments. At the first doubt (a CRLF inside a body, a
-request that is not complete, an error) it steps back to the start of that request, and the rest of
-the chunk is read strictly. So a chunk is split at most once, and the work is linear.
+bytes mean the same arguments. At the first doubt (a CRLF inside a body, a request that is not
+complete, an error) it steps back to the start of that request, and the rest of the chunk is read
+strictly. So a chunk is split at most once, and the work is linear.
 
 Between chunks the parser keeps the arguments already complete and the rest of what is not: a line
 without its end, or a body in progress, which grows in place and only by what really arrived. An
@@ -61,6 +61,8 @@ PIECES: Final = {b"*%d" % count: 2 * count + 1 for count in range(1, CANONICAL_A
 HEADERS: Final = [b"$%d" % length for length in range(CANONICAL_BYTES_MAX + 1)]
 # A consumer sends the same GETJOB again and again: requests up to this size are recognised.
 REPEATED_BYTES_MAX: Final = 64
+# A chunk up to this size that holds a single request is compared with the one before.
+SINGLE_BYTES_MAX: Final = 512
 IS_INTERPRETED: Final = __file__.endswith((".py", ".pyc"))
 
 ASTERISK: Final = 0x2A
@@ -100,6 +102,7 @@ class RequestParser:
         "_repeated_raw",
         "_rest",
         "_similar",
+        "_single",
         "error",
     )
 
@@ -121,6 +124,8 @@ class RequestParser:
         self._repeated_raw: bytes = b""
         # Requests this client sent that differ in one argument.
         self._similar: similar.Similar | None = None
+        # The last chunk that was one request, to be compared with the next.
+        self._single: list[bytes] = []
 
     @property
     def buffered_bytes(self) -> int:
@@ -137,27 +142,45 @@ class RequestParser:
         requests: list[list[bytes]] = []
         position = 0
         if self._missing > 0 or self._rest or self.error is not None:
-            if self.error is not None:
-                return requests
-            if self._length != UNKNOWN:
-                position = self._continue_argument(data, requests)
-            elif self._rest:
-                data = self._continue_line(data)
-            if self._missing > 0 and position < len(data):
-                position = self._read_request(data, position, requests)
+            data, position = self._continue(data, requests)
+        elif self._repeated and data == self._repeated_raw:
+            # A client without a pipeline sends one request at a time.
+            return [self._repeated]
         if self._repeated or self._similar is not None:
             position = self._read_known(data, position, requests)
         size = len(data)
         if self._is_splitting and position < size:
-            known = len(requests)
-            position = _read_canonical(data, position, requests)
-            if len(requests) - known > 1:
-                self._remember(requests[known], requests[known + 1])
+            position = self._split(data, position, requests)
         while position < size:
             position = self._read_request(data, position, requests)
         # Requests were small, so the next ones probably are.
         self._is_splitting = self._can_split and size <= len(requests) * SMALL_REQUEST_BYTES
         return requests
+
+    def _continue(self, data: bytes, requests: list[list[bytes]]) -> tuple[bytes, int]:
+        """Read what belongs to the request in progress; answer what to read on, and from where."""
+        position = 0
+        if self.error is not None:
+            return b"", 0
+        if self._length != UNKNOWN:
+            position = self._continue_argument(data, requests)
+        elif self._rest:
+            data = self._continue_line(data)
+        if self._missing > 0 and position < len(data):
+            position = self._read_request(data, position, requests)
+        return data, position
+
+    def _split(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
+        """Read canonical requests and learn from them; answer the position behind them."""
+        known = len(requests)
+        position = _read_canonical(data, position, requests)
+        if len(requests) - known > 1:
+            self._remember(requests[known], requests[known + 1])
+        elif position == len(data) <= SINGLE_BYTES_MAX and len(requests) == 1:
+            if self._single:
+                self._remember(self._single, requests[0])
+            self._single = requests[0]
+        return position
 
     def _read_known(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
         """Read requests that are like those remembered, and answer the position behind them."""
@@ -172,12 +195,14 @@ class RequestParser:
         return position
 
     def _remember(self, first: list[bytes], second: list[bytes]) -> None:
-        """Remember what two requests in a row have in common: more of them will probably come."""
+        """Remember what two requests have in common: more of them will probably come."""
         if first == second and sum([len(argument) for argument in first]) <= REPEATED_BYTES_MAX:
             self._repeated = first
             self._repeated_raw = encode_request(first)
-        else:
-            self._similar = similar.find(first, second)
+            return
+        found = similar.find(first, second)
+        if found is not None:
+            self._similar = found
 
     def _read_request(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
         """Read one request, or what there is of it, and answer the position behind it."""

@@ -5,12 +5,16 @@ A producer sends the same ADDJOB with another body, a worker the same ACKJOB wit
     *4 $6 ADDJOB $5 queue $100 [the gap: 100 bytes] $1 0
 
 The bytes around the gap are compared with those of the request before, which takes two comparisons
-however many arguments there are. Whatever is not exactly like it is left to the parser.
+however many arguments there are. A pipeline is compared as a whole: if all requests of a chunk have
+this form, they have the same size, and the gaps lie at equal distances. So the gaps are cut out in
+one go, and what the requests would have to look like with these gaps is compared with the chunk.
+Whatever is not exactly like it is left to the parser.
 """
 
 from __future__ import annotations
 
-from typing import Final, final
+from struct import Struct
+from typing import Final, cast, final
 
 from disque.wire.encode import encode_argument, encode_request
 
@@ -19,37 +23,77 @@ __all__ = ["FIXED_BYTES_MAX", "Similar", "find"]
 # What is kept for each connection stays small: it may have this much around the gap.
 FIXED_BYTES_MAX: Final = 256
 UNKNOWN: Final = -1
+# So many requests are compared together: few enough that nothing is lost if one is different.
+TOGETHER_MAX: Final = 64
+TOGETHER_MIN: Final = 3
 
 
 @final
 class Similar:
     """A request with a gap: one argument of a certain length, the others as they are."""
 
-    __slots__ = ("_arguments", "_gap", "_head", "_length", "_tail")
+    __slots__ = (
+        "_after",
+        "_before",
+        "_between",
+        "_gaps",
+        "_head",
+        "_length",
+        "_size",
+        "_tail",
+        "_together",
+    )
 
     def __init__(self, arguments: list[bytes], gap: int) -> None:
         self._length = len(arguments[gap])
-        self._gap = gap
-        self._arguments = [*arguments[:gap], b"", *arguments[gap + 1 :]]
-        behind = b"".join([encode_argument(argument) for argument in arguments[gap + 1 :]])
+        self._before = arguments[:gap]
+        self._after = arguments[gap + 1 :]
+        behind = b"".join([encode_argument(argument) for argument in self._after])
         # The end of the line behind the gap belongs to the tail.
         self._tail = b"\r\n" + behind
         self._head = encode_request(arguments)[: -self._length - len(self._tail)]
+        self._between = self._tail + self._head
+        self._size = len(self._between) + self._length
+        # Where the gaps of so many requests are.
+        self._together = 0
+        self._gaps = Struct("")
 
     def read(self, data: bytes, position: int, requests: list[list[bytes]]) -> int:
         """Read requests of exactly this form, and answer the position behind them."""
         head = self._head
         tail = self._tail
+        most = TOGETHER_MAX
         while data.startswith(head, position):
+            count = min((len(data) - position) // self._size, most)
+            if count >= TOGETHER_MIN:
+                if self._read_together(data, position, requests, count):
+                    position += count * self._size
+                    continue
+                # There is another one among them: find it, and do not try the rest together again.
+                most = 0
             begin = position + len(head)
             end = begin + self._length
             if not data.startswith(tail, end):
                 break
-            arguments = self._arguments.copy()
-            arguments[self._gap] = data[begin:end]
-            requests.append(arguments)
+            requests.append([*self._before, data[begin:end], *self._after])
             position = end + len(tail)
         return position
+
+    def _read_together(
+        self, data: bytes, position: int, requests: list[list[bytes]], count: int
+    ) -> bool:
+        """Read `count` requests if all of them have this form, else none."""
+        if count != self._together:
+            head, tail = len(self._head), len(self._tail)
+            self._gaps = Struct(f"{head}x{self._length}s{tail}x" * count)
+            self._together = count
+        gaps = cast("tuple[bytes, ...]", self._gaps.unpack_from(data, position))
+        if not data.startswith(self._head + self._between.join(gaps) + self._tail, position):
+            return False
+        before = self._before
+        after = self._after
+        requests += [[*before, gap, *after] for gap in gaps]
+        return True
 
 
 def find(first: list[bytes], second: list[bytes]) -> Similar | None:

@@ -222,3 +222,40 @@ def test_line_that_comes_byte_by_byte_takes_linear_work(parser: RequestParser, h
 
     assert _feed_in_chunks(parser, b"1" * 5, 1) == []
     assert parser.error is not None
+
+
+def test_requests_that_come_one_at_a_time_are_read_as_they_are() -> None:
+    parser = RequestParser()
+    get = [b"GETJOB", b"FROM", b"q"]
+    adds = [[b"ADDJOB", b"q", b"body %d" % number, b"0"] for number in range(4)]
+    requests = [get, get, get, *adds, get, [b"PING"], get, *adds]
+
+    assert [parser.feed(encode_request(request)) for request in requests] == [
+        [request] for request in requests
+    ]
+
+
+def test_a_request_that_was_recognised_may_be_followed_by_half_of_another() -> None:
+    parser = RequestParser()
+    get = encode_request([b"GETJOB", b"FROM", b"q"])
+    parser.feed(get)
+    parser.feed(get)
+
+    assert parser.feed(get + get[:9]) == [[b"GETJOB", b"FROM", b"q"]]
+    # What would be a whole request at another moment is the rest of this one.
+    assert parser.feed(get[9:]) == [[b"GETJOB", b"FROM", b"q"]]
+    assert parser.feed(get) == [[b"GETJOB", b"FROM", b"q"]]
+    assert parser.buffered_bytes == 0
+
+
+def test_bytes_of_a_body_are_not_taken_for_the_request_they_look_like() -> None:
+    parser = RequestParser()
+    ping = encode_request([b"PING"])
+    parser.feed(ping)
+    parser.feed(ping)
+    carrier = encode_request([b"ADDJOB", b"q", ping, b"0"])
+    begin = carrier.index(ping, 1)
+
+    assert parser.feed(carrier[:begin]) == []
+    assert parser.feed(ping) == []
+    assert parser.feed(carrier[begin + len(ping) :]) == [[b"ADDJOB", b"q", ping, b"0"]]

@@ -89,3 +89,33 @@ def test_a_parser_that_learned_a_form_shares_what_does_not_change() -> None:
     arguments = [first, second, third, fourth, fifth]
     assert [each[1] for each in arguments] == [b"D-%038d" % number for number in (0, 2, 3, 4, 5)]
     assert second[0] is third[0] is fourth[0]
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 63, 64, 65, 200])
+def test_pipelines_of_any_length_are_read_in_order(count: int) -> None:
+    known = similar([b"ACKJOB", b"0000", b"x"], [b"ACKJOB", b"0001", b"x"])
+    requests = [[b"ACKJOB", b"%04d" % number, b"x"] for number in range(count)]
+
+    assert read(known, *requests) == (requests, 0)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 5, 63, 64, 69])
+def test_the_one_request_of_another_form_in_a_pipeline_is_found(place: int) -> None:
+    known = similar([b"ACKJOB", b"0000"], [b"ACKJOB", b"0001"])
+    requests = [[b"ACKJOB", b"%04d" % number] for number in range(70)]
+    # As long as the others, so that only its bytes give it away.
+    requests[place] = [b"NACKED", b"0000"]
+
+    found, unread = read(known, *requests)
+
+    assert found == requests[:place]
+    assert unread == (70 - place) * len(encode_request(requests[0]))
+
+
+def test_each_request_of_a_pipeline_has_arguments_of_its_own() -> None:
+    known = similar([b"ACKJOB", b"0000"], [b"ACKJOB", b"0001"])
+
+    (first, *others), _ = read(known, *[[b"ACKJOB", b"0002"]] * 5)
+    first.append(b"more")
+
+    assert others == [[b"ACKJOB", b"0002"]] * 4
