@@ -24,6 +24,7 @@ def ackjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) ->
     """ACKJOB id ...: the jobs are done; reply with how many were known and not acknowledged."""
     node = front.node
     if len(argv) == 2:
+        # Most workers acknowledge one job at a time.
         return ONE if node.acknowledge(jobid.checked(argv[1]), now_ms) else NONE
     ids = checked_ids(argv)
     return resp.integer(sum([node.acknowledge(id, now_ms) for id in ids]))

@@ -22,7 +22,7 @@ from disque.commands import replies
 from disque.commands.answers import answer
 from disque.commands.connection import monitor_line
 from disque.commands.frontend import Entry, Frontend
-from disque.commands.session import FREE, ON_ANSWER, REPLY_ON, Session
+from disque.commands.session import FREE, ON_ANSWER, Session
 from disque.core.effects import Note
 from disque.model.asks import Ask, Result
 from disque.model.errors import CommandError, shown
@@ -61,6 +61,9 @@ def disconnect(front: Frontend, session: Session, now_ms: int) -> None:
 # One function on purpose: a call per request would cost a tenth of the throughput.
 def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, PLR0912, PLR0915
     """Run the waiting requests of a session, as far as this turn allows."""
+    may_run = session.waits == FREE and not session.is_closing and now_ms >= front.paused_until_ms
+    if not may_run:
+        return
     backlog = session.backlog
     entries = front.entries
     node = front.node
@@ -70,66 +73,89 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
     asks = node.effects.asks
     out = session.out
     stopwatch_ns = front.stopwatch_ns
-    executed = 0
-    may_run = session.waits == FREE and not session.is_closing and now_ms >= front.paused_until_ms
-    started_ns = stopwatch_ns()
-    for _ in range(min(len(backlog), COMMANDS_PER_TURN_MAX) if may_run else 0):
+    out_bytes = 0
+    entry = front.table[0]
+    handler = entry.handler
+    needs_room = has_wrong_arity = False
+    # Requests of a pipeline are mostly alike, and the parser lets such requests share their words.
+    # What was found out about the one before then holds for this one; both are counted together.
+    name = b""
+    words = 0
+    calls = 0
+    group_ns = started_ns = stopwatch_ns()
+    for _ in range(min(len(backlog), COMMANDS_PER_TURN_MAX)):
         argv = backlog.popleft()
-        entry = entries.get(argv[0])
-        if entry is None:
-            entry = entries.get(argv[0].lower())
-        if entry is None:
-            session.send(refuse_unknown(front, session, argv[0]))
-            if session.is_closing:
-                break
-            continue
+        if argv[0] is not name or len(argv) != words:
+            if calls:
+                count(front, session, entry, calls, started_ns - group_ns)
+                calls = 0
+            group_ns = started_ns
+            name = argv[0]
+            words = len(argv)
+            found = entries.get(name)
+            if found is None:
+                found = entries.get(name.lower())
+            if found is None:
+                words = 0
+                session.send(refuse_unknown(front, session, name))
+                if session.is_closing:
+                    break
+                continue
+            entry = found
+            handler = entry.handler
+            needs_room = entry.needs_room
+            has_wrong_arity = not entry.least <= words <= entry.most
         if (
             front.is_guarded
-            or not entry.least <= len(argv) <= entry.most
+            or has_wrong_arity
             # Only a command that needs memory makes room.
-            or (entry.needs_room and account.used_bytes > memory.tight_bytes)
+            or (needs_room and account.used_bytes > memory.tight_bytes)
         ):
             refusal = pass_gates(front, session, entry, argv, now_ms)
             if refusal is not None:
                 session.send(refusal)
                 continue
-        session.last_command = entry.name
-        executed += 1
         try:
-            reply = entry.handler(front, session, argv, now_ms)
+            reply = handler(front, session, argv, now_ms)
         except CommandError as problem:
             reply = replies.error(problem)
         except Exception as mistake:
             reply = own_up(front, entry, mistake)
         if reply is not None:
-            if session.reply_mode == REPLY_ON:
-                out.append(reply)
-                session.out_bytes += len(reply)
-            else:
+            if session.reply_mode:
                 session.send(reply)
+            else:
+                out.append(reply)
+                out_bytes += len(reply)
         if ready:
             node.serve_ready(now_ms)
         ended_ns = stopwatch_ns()
-        duration_ns = ended_ns - started_ns
-        started_ns = ended_ns
         # Whatever must happen before the next command leaves an ask or makes the session wait.
-        if asks or session.waits != FREE:
-            if session.waits == ON_ANSWER:
-                session.asked = argv
-                session.asked_ns = ended_ns - duration_ns
-                break
-            tally(front, entry, argv, duration_ns, now_ms)
+        if session.waits == ON_ANSWER:
+            session.asked = argv
+            session.asked_ns = started_ns
+            session.last_command = entry.name
+            front.traffic.commands += 1
             break
-        entry.calls += 1
-        entry.nanoseconds += duration_ns
-        if duration_ns >= front.slow_ns:
-            remember_slow(front, entry, argv, duration_ns, now_ms)
-        if session.is_closing or session.out_bytes > UNSENT_BYTES_MAX:
+        calls += 1
+        if ended_ns - started_ns >= front.slow_ns:
+            remember_slow(front, entry, argv, ended_ns - started_ns, now_ms)
+        started_ns = ended_ns
+        if asks or session.waits or session.is_closing or out_bytes > UNSENT_BYTES_MAX:
             break
-    if executed:
-        front.traffic.note_commands(executed, now_ms)
+    session.out_bytes += out_bytes
+    if calls:
+        count(front, session, entry, calls, started_ns - group_ns)
     if session.protocol_error is not None and not backlog and session.waits == FREE:
         refuse_protocol(session)
+
+
+def count(front: Frontend, session: Session, entry: Entry, calls: int, spent_ns: int) -> None:
+    """Count commands of the same name that ran one after the other."""
+    entry.calls += calls
+    entry.nanoseconds += spent_ns
+    front.traffic.commands += calls
+    session.last_command = entry.name
 
 
 def deliver(front: Frontend, reply: Reply) -> Session | None:

@@ -84,6 +84,7 @@ class Frontend:
         "stopwatch_ns",
         "table",
         "traffic",
+        "watches_clients",
         "write_error",
     )
 
@@ -117,17 +118,23 @@ class Frontend:
         # Whether a command must pass any gate but those of its arity and of memory.
         self.is_guarded = False
         self.slow_ns = NEVER_NS
+        # Whether there is a rule that a quiet or slow client can break.
+        self.watches_clients = False
         self.settings_changed()
 
     def settings_changed(self) -> None:
         """Recompute what is derived from settings, after any of them changed."""
-        slow_us = self.settings.slowlog_log_slower_than
-        spike_ms = self.settings.latency_monitor_threshold
+        settings = self.settings
+        slow_us = settings.slowlog_log_slower_than
+        spike_ms = settings.latency_monitor_threshold
         slow_ns = slow_us * 1_000 if slow_us >= 0 else NEVER_NS
         spike_ns = spike_ms * 1_000_000 if spike_ms > 0 else NEVER_NS
         # The dispatcher compares each command with one number only.
         self.slow_ns = min(slow_ns, spike_ns)
-        self.slowlog.trim(self.settings.slowlog_max_len)
+        self.slowlog.trim(settings.slowlog_max_len)
+        self.watches_clients = bool(
+            settings.timeout or settings.output_limit_soft or settings.output_limit_hard
+        )
         self.node.settings_changed()
         self.gates_changed()
 

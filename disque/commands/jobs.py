@@ -31,7 +31,8 @@ def addjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) ->
     """ADDJOB queue body ms-timeout [option ...]: make a job, reply with its id."""
     node = front.node
     options = argv[3:]
-    size = node.membership.size()
+    membership = node.membership
+    size = 1 if len(membership.nodes) == 1 else membership.size()
     order = front.last_order
     if options != front.last_options or size != front.last_size:
         # Producers repeat themselves: options are read once, as long as they stay the same.

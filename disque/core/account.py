@@ -19,18 +19,19 @@ __all__ = ["Account"]
 class Account:
     """What the node, its jobs, its queues and its clients add up to; they enter it themselves."""
 
-    __slots__ = ("_highest_bytes", "used_bytes")
+    __slots__ = ("highest_bytes", "used_bytes")
 
     def __init__(self) -> None:
         self.used_bytes = NODE_BYTES
-        self._highest_bytes = NODE_BYTES
+        # The most that was in use when something was given back.
+        self.highest_bytes = NODE_BYTES
 
     def release(self, count: int) -> None:
         """Give back what was entered before."""
-        if self.used_bytes > self._highest_bytes:
-            self._highest_bytes = self.used_bytes
+        if self.used_bytes > self.highest_bytes:
+            self.highest_bytes = self.used_bytes
         self.used_bytes -= count
 
     def peak_bytes(self) -> int:
         """Return the most that was ever used."""
-        return max(self.used_bytes, self._highest_bytes)
+        return max(self.used_bytes, self.highest_bytes)

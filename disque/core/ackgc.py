@@ -51,11 +51,8 @@ class AckGC:
         self._jitter = jitter
 
     def acknowledge(self, job: Job, now_ms: int) -> None:
-        """Acknowledge a job that is active or queued, and start collecting it."""
+        """Acknowledge a job that other nodes may hold, and start collecting it."""
         assert job.state not in (WAIT_REPL, ACKED)
-        if self._shelf.is_only_holder(job):
-            self._shelf.remove(job)
-            return
         self._mark(job)
         self.collect(job, now_ms)
 
@@ -69,7 +66,7 @@ class AckGC:
         dummy.state = ACKED
         dummy.confirmed_by = frozenset((self._shelf.me,))
         self._shelf.jobs.add(dummy)
-        self._shelf.memory.note_evictable(dummy)
+        self._shelf.memory.spare[dummy.id] = dummy
         self.collect(dummy, now_ms)
 
     def collect(self, job: Job, now_ms: int) -> None:
@@ -118,7 +115,7 @@ class AckGC:
         job.state = ACKED
         job.requeue_at_ms = 0
         job.confirmed_by = shelf.jobs.interned(frozenset((shelf.me,)))
-        shelf.memory.note_evictable(job)
+        shelf.memory.spare[job.id] = job
 
     def _targets(self, job: Job) -> frozenset[NodeId]:
         """Who must know: the holders, or everybody if we do not know who holds it."""

@@ -38,9 +38,11 @@ STALE_KEYS_MIN: Final = 64
 class AwakeList:
     """Items ordered by the time they need attention, one appointment each."""
 
-    __slots__ = ("_buckets", "_keys", "_near", "_opened_key", "_sequence")
+    __slots__ = ("_buckets", "_keys", "_near", "_opened_key", "_sequence", "has_moved")
 
     def __init__(self) -> None:
+        # Something may be due before what `next_ms` said last: ask it again.
+        self.has_moved = True
         self._buckets: dict[int, list[Timed]] = {}
         self._keys: list[int] = []
         self._near: list[tuple[int, int, Timed]] = []
@@ -64,6 +66,7 @@ class AwakeList:
         bucket = self._buckets.get(key)
         if bucket is None:
             self._buckets[key] = [item]
+            self.has_moved = True
             item.awake_slot = 0
             heappush(self._keys, key)
             if len(self._keys) > STALE_KEYS_MIN + 2 * len(self._buckets):
@@ -103,6 +106,7 @@ class AwakeList:
 
     def next_ms(self) -> int | None:
         """Return when to look again: exact within the current bucket, else the bucket's start."""
+        self.has_moved = False
         near = self._near
         while near:
             at_ms, sequence, item = near[0]
@@ -147,6 +151,7 @@ class AwakeList:
         heapify(near)
 
     def _push_near(self, item: Timed) -> None:
+        self.has_moved = True
         self._sequence += 1
         item.awake_slot = -self._sequence
         heappush(self._near, (item.awake_ms, self._sequence, item))

@@ -146,12 +146,12 @@ def _check_memory(node: Node) -> None:
     used_bytes += sum([JOB_BYTES + len(job.body or b"") for job in node.jobs.table])
     used_bytes += sum([QUEUE_BYTES + len(queue.name) for queue in node.queues.table])
     assert node.memory.account.used_bytes == used_bytes, "the account of the memory is wrong"
-    evictable = node.memory.evictable()
-    for job in evictable:
+    spare = node.memory.spare
+    for job in spare.values():
         assert node.jobs.get(job.id) is job, f"{job.id!r} could be evicted, but is gone"
         assert _is_missed_by_nobody(job), f"{job.id!r} could be evicted, but is needed"
     needless = sum([1 for job in node.jobs.table if _is_missed_by_nobody(job)])
-    assert needless == len(evictable), "there are jobs nobody needs that are never evicted"
+    assert needless == len(spare), "there are jobs nobody needs that are never evicted"
 
 
 def _is_missed_by_nobody(job: Job) -> bool:

@@ -5,8 +5,8 @@
           >  95 %                level 2   commands that need memory are refused
 
 Evictable are jobs nobody will miss: acknowledged ones that only wait for other nodes to confirm,
-and at-most-once jobs that were already handed out. They are kept in an index of their own, in the
-order they became evictable, so eviction never searches.
+and at-most-once jobs that were already handed out. They are kept in an index of their own, `spare`,
+in the order they became evictable, so eviction never searches.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ class Memory:
     """What this node may still take in."""
 
     __slots__ = (
-        "_evictable",
         "_settings",
         "account",
         "clients",
         "full_bytes",
+        "spare",
         "tight_bytes",
     )
 
     def __init__(self, account: Account, settings: Settings) -> None:
         self.account = account
         self._settings = settings
-        self._evictable: dict[JobId, Job] = {}
+        # Jobs nobody would miss; whoever forgets a job takes it out of here, too.
+        self.spare: dict[JobId, Job] = {}
         self.clients = 0
         self.tight_bytes = 0
         self.full_bytes = 0
@@ -65,26 +66,13 @@ class Memory:
             return 0
         return 1 if used <= self.full_bytes else 2
 
-    def note_evictable(self, job: Job) -> None:
-        """Remember `job` as one that may be dropped when memory is short."""
-        self._evictable[job.id] = job
-
-    def note_removed(self, job: Job) -> None:
-        """Forget a job that is gone anyway, or that is wanted again."""
-        if self._evictable:
-            self._evictable.pop(job.id, None)
-
-    def evictable(self) -> list[Job]:
-        """Return the jobs that may be dropped, oldest first; for checks."""
-        return list(self._evictable.values())
-
     def victims(self) -> list[Job]:
         """Return a bounded number of evictable jobs, oldest first; the caller removes them."""
         if self._settings.maxmemory_policy != "acks":
             return []
         found: list[Job] = []
         excess = self.account.used_bytes - self.tight_bytes
-        for job in self._evictable.values():
+        for job in self.spare.values():
             if excess <= 0 or len(found) == EVICTIONS_PER_COMMAND_MAX:
                 break
             assert job.state == ACKED or job.flags & DELIVERED

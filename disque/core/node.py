@@ -33,6 +33,7 @@ from disque.model.job import ACKED, WAIT_REPL, Job, JobId, NodeId
 from disque.model.limits import TIMERS_PER_TICK_MAX
 from disque.model.messages import DelJob, GotAck, GotJob, Message, Pause, SetAck
 from disque.model.order import JobOrder
+from disque.model.peer import LEAVING
 from disque.model.replies import Delivery, JobsReply
 from disque.model.settings import Settings
 from disque.model.timed import Timed
@@ -50,12 +51,11 @@ class Node:
     """A Disque node without sockets, files or clocks."""
 
     __slots__ = (
-        "_awake",
         "_entropy",
         "_mint",
-        "_only_me",
         "_sweep_at_ms",
         "acks",
+        "awake",
         "effects",
         "jobs",
         "membership",
@@ -80,21 +80,19 @@ class Node:
         self.effects = Effects()
         self._entropy = entropy
         self._mint = Mint(id, entropy)
-        self._awake = AwakeList()
+        self.awake = AwakeList()
         self._sweep_at_ms = 0
         offsets = Jitter(jitter)
         self.membership = Membership(id, port)
         account = Account()
         self.jobs = Registry(account)
-        # Who holds a job that was not copied: one shared set for all of them.
-        self._only_me = self.jobs.interned(frozenset((id,)))
-        self.queues = Queues(account, self._awake, jitter)
+        self.queues = Queues(account, self.awake, jitter)
         self.memory = Memory(account, settings)
-        self.shelf = Shelf(id, self.jobs, self.queues, self._awake, self.memory, self.effects)
+        self.shelf = Shelf(id, self.jobs, self.queues, self.awake, self.memory, self.effects)
         self.requeue = Requeue(self.shelf, settings, offsets)
         self.replication = Replication(self.shelf, jitter)
         self.acks = AckGC(self.shelf, self.membership, offsets)
-        self.waiters = Waiters(self.queues, self._awake, self.effects)
+        self.waiters = Waiters(self.queues, self.awake, self.effects)
 
     # --- Facts about the world ------------------------------------------------------------------
 
@@ -138,7 +136,7 @@ class Node:
         # The clock cuts off fractions, so a millisecond may have begun just before the moment an
         # appointment was made for: it is kept when its millisecond is over, and never early.
         for _ in range(TIMERS_PER_TICK_MAX):
-            item = self._awake.pop_due(now_ms - 1)
+            item = self.awake.pop_due(now_ms - 1)
             if item is None:
                 break
             self._wake(item, now_ms)
@@ -148,7 +146,7 @@ class Node:
 
     def next_ms(self) -> int | None:
         """Return when `tick` must be called next, if ever."""
-        at_ms = self._awake.next_ms()
+        at_ms = self.awake.next_ms()
         if self._sweep_at_ms and (at_ms is None or self._sweep_at_ms <= at_ms):
             return self._sweep_at_ms
         return at_ms + 1 if at_ms is not None else None
@@ -185,10 +183,11 @@ class Node:
     def add(self, client: int, order: JobOrder, now_ms: int) -> JobId | None:
         """Make a job; return its id, or None if `client` must wait for copies."""
         memory = self.memory
-        is_external = memory.account.used_bytes > memory.tight_bytes or self.membership.is_leaving
+        is_leaving = self.membership.me.flags & LEAVING
+        is_external = is_leaving or memory.account.used_bytes > memory.tight_bytes
         copies = 0
         if order.replicate > 1 or is_external:
-            copies = self._copies_elsewhere(order, is_external)
+            copies = self._copies_elsewhere(order, bool(is_external))
         queue = self.queues.by_name.get(order.queue)
         if queue is not None:
             if order.length_max and len(queue.jobs) >= order.length_max:
@@ -197,24 +196,16 @@ class Node:
                 )
             if queue.paused & PAUSED_IN:
                 raise CommandError("PAUSED", "Queue paused in input, try later")
-        ttl_s = order.ttl_s
-        job = Job(
-            self._mint.new_id(ttl_s, order.retry_s),
-            order.queue,
-            order.body,
-            self._mint.new_ctime(now_ms),
-            now_ms + ttl_s * 1_000,
-            order.replicate,
-            order.retry_s,
-            order.delay_s,
-            self._only_me,
-        )
+        job = self._mint.new_job(order, self.shelf.only_me, now_ms)
         self.jobs.add(job)
         if copies == 0 or order.is_async:
             if copies:
                 peers = self.membership.reachable()
                 self.replication.send_copies(job, peers, copies, wants_reply=False)
-            self.requeue.launch(job, now_ms)
+            if order.delay_s:
+                self.requeue.launch(job, now_ms)
+            else:
+                self.requeue.put(job, now_ms)
             if self.effects.is_journaling:
                 self.shelf.store(job)
             return job.id
@@ -266,7 +257,10 @@ class Node:
             return False
         if job.state == WAIT_REPL:
             self._complete(job, now_ms)
-        self.acks.acknowledge(job, now_ms)
+        if self.shelf.is_only_holder(job):
+            self.shelf.remove(job)
+        else:
+            self.acks.acknowledge(job, now_ms)
         return True
 
     def delete_everywhere(self, id: JobId) -> bool:
@@ -317,6 +311,7 @@ class Node:
             if level and self.queues.table and not self._sweep_at_ms:
                 # Any moment in the past: the next tick sweeps.
                 self._sweep_at_ms = 1
+                self.awake.has_moved = True
         return level
 
     def leave(self, is_leaving: bool) -> None:
@@ -342,9 +337,8 @@ class Node:
         if is_hard:
             id = NodeId(self._entropy.randbytes(20).hex().encode())
             self.membership.rename(id)
-            self.shelf.me = id
+            self.shelf.rename(id)
             self._mint.rename(id)
-            self._only_me = self.jobs.interned(frozenset((id,)))
         self.effects.asks.append(SaveNodes(0, sync=True))
 
     # --- Helpers --------------------------------------------------------------------------------

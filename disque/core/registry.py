@@ -71,7 +71,13 @@ class Registry:
         if last is not job:
             self.table[job.table_slot] = last
             last.table_slot = job.table_slot
-        self._account.release(JOB_BYTES + (len(job.body) if job.body is not None else 0))
+        account = self._account
+        used_bytes = account.used_bytes
+        # As `Account.release` would, which is asked for every acknowledged job.
+        if used_bytes > account.highest_bytes:
+            account.highest_bytes = used_bytes
+        body = job.body
+        account.used_bytes = used_bytes - (JOB_BYTES if body is None else JOB_BYTES + len(body))
 
     def interned(self, holders: frozenset[NodeId]) -> frozenset[NodeId]:
         """Return the one shared object for this set of nodes."""

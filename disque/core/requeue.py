@@ -39,12 +39,13 @@ class Requeue:
     `ready` names the queues that got jobs while clients wait for them; the node serves them.
     """
 
-    __slots__ = ("_is_from_delivery", "_jitter", "_settings", "_shelf", "ready")
+    __slots__ = ("_is_from_delivery", "_jitter", "_offsets", "_settings", "_shelf", "ready")
 
     def __init__(self, shelf: Shelf, settings: Settings, jitter: Jitter) -> None:
         self._shelf = shelf
         self._settings = settings
         self._jitter = jitter
+        self._offsets = jitter.drawn
         self._is_from_delivery = False
         self.ready: dict[bytes, None] = {}
         self.settings_changed()
@@ -55,11 +56,10 @@ class Requeue:
 
     def launch(self, job: Job, now_ms: int) -> None:
         """Queue a new job, or schedule its first queueing if it is delayed."""
-        job.state = ACTIVE
         if job.delay_s == 0:
-            # Whatever was set for the copies, a job that is queued at once is due at once.
-            self.enqueue(job, False, now_ms)
+            self.put(job, now_ms)
             return
+        job.state = ACTIVE
         job.requeue_at_ms = now_ms + job.delay_s * 1_000
         self._shelf.reschedule(job)
 
@@ -67,21 +67,29 @@ class Requeue:
         """Put an active job into its queue; tell whether that was allowed."""
         if job.state != ACTIVE or (job.retry_s == 0 and job.flags & DELIVERED):
             return False
-        job.state = QUEUED
-        shelf = self._shelf
-        if job.retry_s:
-            job.requeue_at_ms = at_ms = now_ms + job.retry_s * 1_000 + self._jitter.next_ms()
-            job.flags |= ANNOUNCE
-            # As `Shelf.reschedule` would, which is asked for every new job.
-            at_ms -= ANNOUNCE_MS
-            shelf.awake.schedule(job, at_ms if at_ms < job.expires_ms else job.expires_ms)
-        else:
-            job.requeue_at_ms = 0
-            shelf.awake.schedule(job, job.expires_ms)
         if is_nack or job.flags & QUEUED_BEFORE:
             self._count(job, is_nack)
+        self.put(job, now_ms)
+        return True
+
+    def put(self, job: Job, now_ms: int) -> None:
+        """Queue a job that is in no queue, and make its next appointment."""
+        shelf = self._shelf
+        job.state = QUEUED
+        at_ms = expires_ms = job.expires_ms
+        if job.retry_s:
+            offsets = self._offsets
+            offset_ms = offsets.pop() if offsets else self._jitter.next_ms()
+            job.requeue_at_ms = due_ms = now_ms + job.retry_s * 1_000 + offset_ms
+            job.flags |= QUEUED_BEFORE | ANNOUNCE
+            # As `Shelf.reschedule` would, which is asked for every new job.
+            due_ms -= ANNOUNCE_MS
+            if due_ms < expires_ms:
+                at_ms = due_ms
         else:
+            job.requeue_at_ms = 0
             job.flags |= QUEUED_BEFORE
+        shelf.awake.schedule(job, at_ms)
         queue = shelf.queues.by_name.get(job.queue)
         if queue is None:
             queue = shelf.queues.open(job.queue, now_ms)
@@ -92,7 +100,6 @@ class Requeue:
         queue.jobs_in += 1
         if queue.waiting:
             self.note_ready(queue)
-        return True
 
     def note_ready(self, queue: Queue) -> None:
         """Have the waiters of `queue` served, if it has jobs to give."""
@@ -162,14 +169,13 @@ class Requeue:
             job.nacks = min(job.nacks + 1, COUNTER_MAX)
         else:
             job.additional_deliveries = min(job.additional_deliveries + 1, COUNTER_MAX)
-        job.flags |= QUEUED_BEFORE
         self._shelf.tell_holders(job, Queued(job.id, is_nack, is_delivery=not is_nack))
 
     def _give_up(self, job: Job) -> None:
         """Note that an at-most-once job is about to be handed out, before it is."""
         if self._shelf.effects.is_journaling:
             self._shelf.effects.journal.append(Delivered(job.id))
-        self._shelf.memory.note_evictable(job)
+        self._shelf.memory.spare[job.id] = job
 
     def _is_paused_in(self, job: Job) -> bool:
         queue = self._shelf.queues.get(job.queue)

@@ -27,7 +27,7 @@ ANNOUNCE_MS: Final = 500
 class Shelf:
     """The jobs of this node and everything that must agree about them."""
 
-    __slots__ = ("awake", "effects", "jobs", "me", "memory", "queues")
+    __slots__ = ("awake", "effects", "jobs", "me", "memory", "only_me", "queues")
 
     def __init__(
         self,
@@ -39,6 +39,8 @@ class Shelf:
         effects: Effects,
     ) -> None:
         self.me = me
+        # Who holds a job that was not copied: one shared set for all of them.
+        self.only_me = jobs.interned(frozenset((me,)))
         self.jobs = jobs
         self.queues = queues
         self.awake = awake
@@ -70,7 +72,9 @@ class Shelf:
         if self.effects.is_journaling and job.state != ACKED:
             self.effects.journal.append(Deleted(job.id))
         self.awake.cancel(job)
-        self.memory.note_removed(job)
+        spare = self.memory.spare
+        if spare:
+            spare.pop(job.id, None)
         self.jobs.remove(job)
 
     def store(self, job: Job) -> None:
@@ -87,4 +91,11 @@ class Shelf:
 
     def is_only_holder(self, job: Job) -> bool:
         """Tell whether nobody else can have a copy."""
-        return len(job.held_by) == 1 and self.me in job.held_by
+        holders = job.held_by
+        # Interned, so that one look is enough for nearly every job of a node that is alone.
+        return holders is self.only_me or (len(holders) == 1 and self.me in holders)
+
+    def rename(self, me: NodeId) -> None:
+        """Be this node from now on; there are no jobs."""
+        self.me = me
+        self.only_me = self.jobs.interned(frozenset((me,)))

@@ -1,8 +1,9 @@
 """Traffic: how much came, how much went, and how fast it does right now.
 
 The rates are the mean of the last sixteen complete samples of 100 ms, but nothing runs every
-100 ms. Counts go into the totals; the first count (or reading) after the end of a sample closes
-it, by comparing the totals with what they were when it began. Samples nobody counted in are zero.
+100 ms. Whoever counts adds to the totals itself. At the beginning of a turn, from `ends_ms` on,
+`roll` closes the sample by comparing the totals with what they were when it began. Samples nobody
+counted in are zero.
 
     counts      3   2         1                 (now)
     samples   |   5   |   1   |   0   |   0   |  open
@@ -22,12 +23,11 @@ WINDOW_MS: Final = SAMPLE_MS * SAMPLES
 
 @final
 class Traffic:
-    """The counters of INFO's Stats section. Connections are counted by whoever accepts them."""
+    """The counters of INFO's Stats section: totals, and where the open sample ends."""
 
     __slots__ = (
         "_command_samples",
         "_commands_before",
-        "_ends_ms",
         "_input_before",
         "_input_samples",
         "_output_before",
@@ -36,6 +36,7 @@ class Traffic:
         "commands",
         "connections_received",
         "connections_rejected",
+        "ends_ms",
         "input_bytes",
         "output_bytes",
     )
@@ -54,55 +55,11 @@ class Traffic:
         self._output_samples = [0] * SAMPLES
         # Where the open sample will be stored, and when it ends.
         self._slot = 0
-        self._ends_ms = 0
+        self.ends_ms = 0
 
-    def note_commands(self, count: int, now_ms: int) -> None:
-        """Count commands that were executed."""
-        if now_ms >= self._ends_ms:
-            self._close_samples(now_ms)
-        self.commands += count
-
-    def note_input(self, count: int, now_ms: int) -> None:
-        """Count bytes read from clients."""
-        if now_ms >= self._ends_ms:
-            self._close_samples(now_ms)
-        self.input_bytes += count
-
-    def note_output(self, count: int, now_ms: int) -> None:
-        """Count bytes written to clients."""
-        if now_ms >= self._ends_ms:
-            self._close_samples(now_ms)
-        self.output_bytes += count
-
-    def commands_per_second(self, now_ms: int) -> int:
-        """Return the current rate of commands, rounded down."""
-        self._close_samples(now_ms)
-        return sum(self._command_samples) * 1_000 // WINDOW_MS
-
-    def input_bytes_per_second(self, now_ms: int) -> float:
-        """Return the current rate of incoming bytes."""
-        self._close_samples(now_ms)
-        return sum(self._input_samples) * 1_000 / WINDOW_MS
-
-    def output_bytes_per_second(self, now_ms: int) -> float:
-        """Return the current rate of outgoing bytes."""
-        self._close_samples(now_ms)
-        return sum(self._output_samples) * 1_000 / WINDOW_MS
-
-    def reset(self) -> None:
-        """Start again from zero, rates included."""
-        self.commands = 0
-        self.connections_received = 0
-        self.connections_rejected = 0
-        self.input_bytes = 0
-        self.output_bytes = 0
-        self._remember_totals()
-        for slot in range(SAMPLES):
-            self._clear(slot)
-
-    def _close_samples(self, now_ms: int) -> None:
+    def roll(self, now_ms: int) -> None:
         """Store the open sample if its time is over, and zeros for those that followed it."""
-        late_ms = now_ms - self._ends_ms
+        late_ms = now_ms - self.ends_ms
         if late_ms < 0:
             return
         slot = self._slot
@@ -116,7 +73,33 @@ class Traffic:
             slot = (slot + 1) % SAMPLES
             self._clear(slot)
         self._slot = (slot + 1) % SAMPLES
-        self._ends_ms = now_ms - now_ms % SAMPLE_MS + SAMPLE_MS
+        self.ends_ms = now_ms - now_ms % SAMPLE_MS + SAMPLE_MS
+
+    def commands_per_second(self, now_ms: int) -> int:
+        """Return the current rate of commands, rounded down."""
+        self.roll(now_ms)
+        return sum(self._command_samples) * 1_000 // WINDOW_MS
+
+    def input_bytes_per_second(self, now_ms: int) -> float:
+        """Return the current rate of incoming bytes."""
+        self.roll(now_ms)
+        return sum(self._input_samples) * 1_000 / WINDOW_MS
+
+    def output_bytes_per_second(self, now_ms: int) -> float:
+        """Return the current rate of outgoing bytes."""
+        self.roll(now_ms)
+        return sum(self._output_samples) * 1_000 / WINDOW_MS
+
+    def reset(self) -> None:
+        """Start again from zero, rates included."""
+        self.commands = 0
+        self.connections_received = 0
+        self.connections_rejected = 0
+        self.input_bytes = 0
+        self.output_bytes = 0
+        self._remember_totals()
+        for slot in range(SAMPLES):
+            self._clear(slot)
 
     def _remember_totals(self) -> None:
         self._commands_before = self.commands

@@ -14,6 +14,7 @@ from disque.model.errors import CommandError
 from disque.model.job import JobId, NodeId
 
 __all__ = [
+    "LENGTH",
     "RANDOM_BYTES",
     "RANDOM_CHARACTERS",
     "checked",
@@ -26,6 +27,8 @@ __all__ = [
 LENGTH: Final = 40
 RANDOM_BYTES: Final = 18
 RANDOM_CHARACTERS: Final = 24
+D: Final = 0x44
+DASH: Final = 0x2D
 TTL_MINUTES_MAX: Final = 0xFFFF
 HEX_VALUES: Final = {ord(digit): int(digit, 16) for digit in "0123456789abcdefABCDEF"}
 
@@ -48,7 +51,7 @@ def suffix(ttl_s: int, retry_s: int) -> bytes:
 
 def checked(raw: bytes) -> JobId:
     """Accept what looks like a job id; only the length and four fixed characters are checked."""
-    if len(raw) != LENGTH or raw[:2] != b"D-" or raw[10] != 45 or raw[35] != 45:
+    if len(raw) != LENGTH or raw[0] != D or not raw[1] == raw[10] == raw[35] == DASH:
         raise CommandError("BADID", "Invalid Job ID format.")
     return JobId(raw)
 

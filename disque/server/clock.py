@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final, final
 
 __all__ = ["SLEW_DIVISOR", "STEER_EVERY_NS", "Clock", "system_clock"]
@@ -59,9 +60,10 @@ class Clock:
         if monotonic_ns - self._steered_ns >= STEER_EVERY_NS:
             self._steer(monotonic_ns)
         now_ms = (monotonic_ns + self._offset_ns) // NANOSECONDS_PER_MS
-        if now_ms > self._latest_ms:
-            self._latest_ms = now_ms
-        return self._latest_ms
+        if now_ms <= self._latest_ms:
+            return self._latest_ms
+        self._latest_ms = now_ms
+        return now_ms
 
     def _steer(self, monotonic_ns: int) -> None:
         behind_ns = self._read_wall_ns() - (monotonic_ns + self._offset_ns)
@@ -79,5 +81,5 @@ def system_clock() -> Clock:
     boot_clock = getattr(time, "CLOCK_BOOTTIME", None)
     if not isinstance(boot_clock, int):
         return Clock(time.monotonic_ns, time.time_ns)
-    clock_id: int = boot_clock
-    return Clock(lambda: time.clock_gettime_ns(clock_id), time.time_ns)
+    # A partial is called without a frame of its own, and this is called for every read.
+    return Clock(partial(time.clock_gettime_ns, boot_clock), time.time_ns)

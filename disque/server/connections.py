@@ -79,7 +79,6 @@ class Connection(asyncio.Protocol):
     """A client's connection and its session."""
 
     __slots__ = (
-        "_held",
         "_held_bytes",
         "_host",
         "_is_full",
@@ -89,6 +88,7 @@ class Connection(asyncio.Protocol):
         "_parser",
         "_transport",
         "has_sent_all",
+        "held",
         "session",
         "soft_since_ms",
     )
@@ -96,7 +96,8 @@ class Connection(asyncio.Protocol):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._parser = RequestParser()
-        self._held: deque[bytes] = deque()
+        # What was received but not parsed yet.
+        self.held: deque[bytes] = deque()
         self._held_bytes = 0
         # The transport has more unsent bytes than it should.
         self._is_full = False
@@ -144,8 +145,8 @@ class Connection(asyncio.Protocol):
             return
         now_ms = host.now_ms()
         session.last_active_ms = now_ms
-        host.front.traffic.note_input(len(data), now_ms)
-        if session.backlog or session.waits != FREE or self._is_full or self._held:
+        host.front.traffic.input_bytes += len(data)
+        if session.backlog or session.waits != FREE or self._is_full or self.held:
             self._hold(data)
             return
         self._parse(data)
@@ -187,17 +188,13 @@ class Connection(asyncio.Protocol):
 
     # --- What the server does ---------------------------------------------------------------------
 
-    def run(self, now_ms: int) -> None:
-        """Run waiting requests, then those held back, as far as this turn allows."""
+    def go_on_later(self, now_ms: int) -> None:
+        """Have the rest run in another turn, unless the client has to wait for something else."""
         session = self.session
-        front = self._host.front
-        dispatch.run(front, session, now_ms)
-        if session.is_closing:
+        if session.is_closing or session.waits != FREE:
             return
-        if session.backlog:
-            if session.waits == FREE and not self._is_full and now_ms >= front.paused_until_ms:
-                self.resume_soon()
-        elif self._held and session.waits == FREE:
+        is_paused = self._is_full or now_ms < self._host.front.paused_until_ms
+        if not (session.backlog and is_paused):
             self.resume_soon()
 
     def flush(self, now_ms: int) -> None:
@@ -208,7 +205,7 @@ class Connection(asyncio.Protocol):
         if session.out:
             data = session.taken_output()
             session.last_active_ms = now_ms
-            self._host.front.traffic.note_output(len(data), now_ms)
+            self._host.front.traffic.output_bytes += len(data)
             self._transport.write(data)
             if session.is_monitor and self.unsent_bytes() > MONITOR_OUTPUT_BYTES_MAX:
                 self.cut("it monitors and does not read fast enough")
@@ -272,12 +269,14 @@ class Connection(asyncio.Protocol):
     # --- Helpers ----------------------------------------------------------------------------------
 
     def _parse(self, data: bytes) -> None:
-        session = self.session
         parser = self._parser
-        session.backlog.extend(parser.feed(data))
+        requests = parser.feed(data)
+        if requests:
+            self.session.backlog.extend(requests)
         if parser.error is not None:
-            session.protocol_error = parser.error
-        elif parser.buffered_bytes > QUERY_BYTES_MAX:
+            self.session.protocol_error = parser.error
+        elif not requests and parser.buffered_bytes > QUERY_BYTES_MAX:
+            # What follows a complete request is no more than the rest of a chunk.
             self.cut(f"its request is longer than {QUERY_BYTES_MAX} bytes")
 
     def _resume(self) -> None:
@@ -285,16 +284,16 @@ class Connection(asyncio.Protocol):
         session = self.session
         if self._is_over or self._is_full or session.waits != FREE or session.is_closing:
             return
-        if not session.backlog and self._held:
+        if not session.backlog and self.held:
             # One chunk at a time: parsed requests take more room than their bytes.
-            data = self._held.popleft()
+            data = self.held.popleft()
             self._held_bytes -= len(data)
             self._parse(data)
             self._regulate_reading()
         self._host.work(self, self._host.now_ms())
 
     def _hold(self, data: bytes) -> None:
-        self._held.append(data)
+        self.held.append(data)
         self._held_bytes += len(data)
         self._regulate_reading()
 
@@ -310,14 +309,14 @@ class Connection(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def _has_input(self) -> bool:
-        return bool(self.session.backlog or self._held)
+        return bool(self.session.backlog or self.held)
 
     def _end(self) -> None:
         """Forget the session; whatever it waited for is given up."""
         if self._is_over:
             return
         self._is_over = True
-        self._held.clear()
+        self.held.clear()
         self._held_bytes = 0
         host = self._host
         host.connections.pop(self.session.id, None)

@@ -40,13 +40,16 @@ class Turn:
     """Everything that happens between two waits of the loop."""
 
     __slots__ = (
+        "_awake",
         "_clock",
         "_closing",
         "_collector",
         "_due_ms",
+        "_effects",
         "_last_client_id",
         "_patrol",
         "_timer",
+        "_traffic",
         "_world",
         "all_sent",
         "connections",
@@ -73,6 +76,9 @@ class Turn:
         self.all_sent.set()
         self._clock = clock
         self._world = world
+        self._effects = front.node.effects
+        self._awake = front.node.awake
+        self._traffic = front.traffic
         self._collector = Collector(loop, front.node.jobs.count)
         self._timer: asyncio.TimerHandle | None = None
         self._due_ms = 0
@@ -91,8 +97,11 @@ class Turn:
         self._collector.stop()
 
     def now_ms(self) -> int:
-        """Read the server's clock."""
-        return self._clock.now_ms()
+        """Read the server's clock, once at the beginning of each turn."""
+        now_ms = self._clock.now_ms()
+        if now_ms >= self._traffic.ends_ms:
+            self._traffic.roll(now_ms)
+        return now_ms
 
     def next_client_id(self) -> int:
         """Return a number no client had before."""
@@ -112,17 +121,23 @@ class Turn:
 
     def work(self, connection: Connection, now_ms: int) -> None:
         """Run what the connection has waiting, and carry out what follows from it."""
-        connection.run(now_ms)
+        session = connection.session
+        dispatch.run(self.front, session, now_ms)
+        if session.backlog or connection.held:
+            connection.go_on_later(now_ms)
         self.carry_out(now_ms)
         connection.flush(now_ms)
-        self._collector.note_work()
+        if not self._collector.is_armed:
+            self._collector.note_work()
 
     def carry_out(self, now_ms: int) -> None:
         """Carry out the effects of what just happened, and set the timer to what comes next."""
-        effects = self.front.node.effects
+        front = self.front
+        effects = self._effects
         # Nobody keeps a journal, and there is no link to another node a message could leave by.
         assert not effects.journal
-        effects.outbox.clear()
+        if effects.outbox:
+            effects.outbox.clear()
         if effects.replies:
             self._pass_on_replies(now_ms)
         while effects.asks:
@@ -130,12 +145,13 @@ class Turn:
             effects.asks.clear()
             for ask in asks:
                 self._answer(ask, now_ms)
-        if self.front.monitors:
+        if front.monitors:
             self._flush_monitors(now_ms)
         if effects.notes:
             self._write_notes()
-        self._set_timer(now_ms)
-        if self._patrol is None and self._needs_patrol():
+        if self._awake.has_moved:
+            self._set_timer(now_ms)
+        if front.watches_clients and self._patrol is None and self.connections:
             self._patrol = self.loop.call_later(PATROL_S, self._go_on_patrol)
 
     # --- Effects ----------------------------------------------------------------------------------
@@ -222,6 +238,7 @@ class Turn:
         if 0 < threshold_ms <= spent_ms:
             self.front.latency.record(b"jobs-processing", spent_ms, now_ms // 1_000)
         self.carry_out(now_ms)
+        self._set_timer(now_ms)
         self._collector.note_work()
 
     def _own_up(self, mistake: Exception) -> None:
@@ -233,17 +250,12 @@ class Turn:
 
     # --- Connections that misbehave ---------------------------------------------------------------
 
-    def _needs_patrol(self) -> bool:
-        settings = self.front.settings
-        has_rules = settings.timeout or settings.output_limit_soft or settings.output_limit_hard
-        return bool(has_rules and self.connections)
-
     def _go_on_patrol(self) -> None:
         self._patrol = None
         now_ms = self.now_ms()
         for connection in list(self.connections.values()):
             self._judge(connection, now_ms)
-        if self._needs_patrol():
+        if self.front.watches_clients and self.connections:
             self._patrol = self.loop.call_later(PATROL_S, self._go_on_patrol)
 
     def _judge(self, connection: Connection, now_ms: int) -> None:

@@ -213,6 +213,7 @@ class World:
             ready = [client for client in self.clients.values() if self._can_run(client)]
             if not ready:
                 return
+            self.front.traffic.roll(self.now_ms)
             for client in ready:
                 if not client.is_closed:
                     dispatch.run(self.front, client.session, self.now_ms)

@@ -185,17 +185,17 @@ def never_forget_a_queue(scene: Scene) -> None:
 
 
 def evict_what_is_needed(scene: Scene) -> None:
-    scene.node.memory.note_evictable(scene.active)
+    scene.node.memory.spare[scene.active.id] = scene.active
 
 
 def evict_what_is_gone(scene: Scene) -> None:
     gone = scene.unknown()
     gone.state = ACKED
-    scene.node.memory.note_evictable(gone)
+    scene.node.memory.spare[gone.id] = gone
 
 
 def keep_what_nobody_needs(scene: Scene) -> None:
-    scene.node.memory.note_removed(scene.spent)
+    del scene.node.memory.spare[scene.spent.id]
 
 
 DAMAGES: list[tuple[Callable[[Scene], None], str]] = [
