@@ -23,9 +23,11 @@ ONE: Final = resp.integer(1)
 def ackjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes:
     """ACKJOB id ...: the jobs are done; reply with how many were known and not acknowledged."""
     node = front.node
-    if len(argv) == 2:
-        # Most workers acknowledge one job at a time.
-        return ONE if node.acknowledge(jobid.checked(argv[1]), now_ms) else NONE
+    if len(argv) == 2 and len(argv[1]) == jobid.LENGTH:
+        # Most workers acknowledge one job at a time, and an id that is known is a good one.
+        job = node.jobs.get(JobId(argv[1]))
+        if job is not None:
+            return ONE if node.acknowledge_known(job, now_ms) else NONE
     ids = checked_ids(argv)
     return resp.integer(sum([node.acknowledge(id, now_ms) for id in ids]))
 

@@ -53,7 +53,7 @@ class AwakeList:
 
     def schedule(self, item: Timed, at_ms: int) -> None:
         """Wake `item` at `at_ms`, replacing any earlier appointment."""
-        assert at_ms > 0
+        assert at_ms
         if item.awake_ms:
             if item.awake_ms == at_ms:
                 return

@@ -252,13 +252,18 @@ class Node:
         if job is None:
             self.acks.acknowledge_unknown(id, now_ms)
             return False
+        return self.acknowledge_known(job, now_ms)
+
+    def acknowledge_known(self, job: Job, now_ms: int) -> bool:
+        """Acknowledge a job of this node; tell whether it was not acknowledged yet."""
         if job.state == ACKED:
             self.acks.collect(job, now_ms)
             return False
         if job.state == WAIT_REPL:
             self._complete(job, now_ms)
-        if self.shelf.is_only_holder(job):
-            self.shelf.remove(job)
+        shelf = self.shelf
+        if job.held_by is shelf.only_me or shelf.is_only_holder(job):
+            shelf.remove(job)
         else:
             self.acks.acknowledge(job, now_ms)
         return True
