@@ -59,8 +59,12 @@ def answer_clients(front: Frontend, ask: DescribeClients, result: Result, now_ms
 
 
 def line(session: Session, facts: ClientFacts, now_ms: int) -> bytes:
-    """Describe a connection in one line, without its end."""
-    return (
+    """Describe a connection in one line, without its end.
+
+    The library is the last field and only there if it told its name, because scripts that read the
+    list know the line without it.
+    """
+    described = (
         b"id=%d addr=%b fd=%d name=%b age=%d idle=%d flags=%b qbuf=%d qbuf-free=%d "
         b"obl=%d oll=%d omem=%d events=%b cmd=%b"
     ) % (
@@ -79,6 +83,9 @@ def line(session: Session, facts: ClientFacts, now_ms: int) -> bytes:
         facts.events,
         session.last_command,
     )
+    if session.library_name:
+        described += b" lib-name=%b lib-ver=%b" % (session.library_name, session.library_version)
+    return described
 
 
 def check_name(name: bytes) -> None:

@@ -185,14 +185,16 @@ def test_no_name_is_a_null_in_protocol_3() -> None:
     assert client.ask(b"CLIENT", b"GETNAME") == b"_\r\n"
 
 
-def test_a_library_tells_its_name_and_version() -> None:
+def test_a_library_tells_its_name_and_version_to_whoever_reads_the_list() -> None:
     client = World().client()
+    before = client.ask(b"CLIENT", b"INFO").rstrip()
 
     assert client.ask(b"CLIENT", b"SETINFO", b"LIB-NAME", b"redis-py(x_v1)") == b"+OK\r\n"
     assert client.ask(b"CLIENT", b"SETINFO", b"lib-ver", b"8.1.0") == b"+OK\r\n"
 
-    session = client.session
-    assert (session.library_name, session.library_version) == (b"redis-py(x_v1)", b"8.1.0")
+    after = client.ask(b"CLIENT", b"INFO").rstrip()
+    line = before.partition(b"\r\n")[2]
+    assert after.endswith(line + b" lib-name=redis-py(x_v1) lib-ver=8.1.0")
 
 
 @pytest.mark.parametrize(
