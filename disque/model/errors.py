@@ -8,7 +8,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from disque.model.limits import SHOWN_BYTES_MAX
+
 __all__ = ["CommandError", "ProtocolError", "SyntaxProblem", "shown"]
+
+CUT: Final = "..."
 
 
 class CommandError(Exception):
@@ -32,9 +38,13 @@ class ProtocolError(Exception):
 
 
 def shown(raw: bytes) -> str:
-    r"""Turn user-supplied bytes into text for a sentence, reversibly: one character per byte.
+    r"""Turn user-supplied bytes into text for a sentence: one character per byte.
+
+    An argument may have half a gigabyte, so only its beginning is quoted.
 
     >>> shown(b"\xe9t\xe9")
     'été'
     """
+    if len(raw) > SHOWN_BYTES_MAX:
+        return raw[:SHOWN_BYTES_MAX].decode("latin-1") + CUT
     return raw.decode("latin-1")

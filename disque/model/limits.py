@@ -15,6 +15,7 @@ __all__ = [
     "QUERY_BYTES_MAX",
     "QUEUE_BYTES",
     "SECONDS_MAX",
+    "SHOWN_BYTES_MAX",
     "TIMEOUT_MS_MAX",
     "TIMERS_PER_TICK_MAX",
     "UNSENT_BYTES_MAX",
@@ -42,6 +43,7 @@ COMMANDS_PER_TURN_MAX: Final = 512  # about 5 ms of small commands of one client
 EVICTIONS_PER_COMMAND_MAX: Final = 500  # about 2 ms
 
 # --- Buffers ------------------------------------------------------------------------------------
+SHOWN_BYTES_MAX: Final = 1_024  # of what a client sent, where an error quotes it
 UNSENT_BYTES_MAX: Final = 1 << 20  # a client with more unsent replies is not read any further
 MONITOR_OUTPUT_BYTES_MAX: Final = 64 << 20  # a MONITOR client that lags more is cut
 QUERY_BYTES_MAX: Final = 1 << 30  # unparsed input of one client
