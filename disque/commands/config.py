@@ -12,16 +12,24 @@ An `Apply` carries the value as it will be stored: words in lower case, paths ab
 
 from __future__ import annotations
 
+from typing import Final
+
 from disque.commands.frontend import Frontend
 from disque.commands.session import ON_ANSWER, Session
 from disque.model.asks import Apply, Done, Failed, Result, RewriteConfig
 from disque.model.directive_table import BY_NAME, READABLE
-from disque.model.directives import APPLIED
+from disque.model.directives import APPLIED, Directive
 from disque.model.errors import CommandError, shown
 from disque.model.settings import Settings, SettingsError, UnavailableError
 from disque.wire import glob, resp
 
-__all__ = ["answer_apply", "answer_rewrite", "config"]
+__all__ = ["PATTERN_BYTES_MAX", "VALUE_BYTES_MAX", "answer_apply", "answer_rewrite", "config"]
+
+# A pattern is compared with every name, byte by byte. The longest name has 29 bytes, and a class of
+# letters for each of them is still shorter than this.
+PATTERN_BYTES_MAX: Final = 256
+# As long as a path may be; no other value comes near.
+VALUE_BYTES_MAX: Final = 4_096
 
 
 def config(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes | None:
@@ -79,6 +87,8 @@ def _require_arguments(argv: list[bytes], count: int) -> None:
 
 
 def _get(settings: Settings, pattern: bytes, protocol: int) -> bytes:
+    if len(pattern) > PATTERN_BYTES_MAX:
+        raise CommandError("ERR", f"The pattern is longer than {PATTERN_BYTES_MAX} bytes")
     lowered = pattern.lower()
     parts: list[bytes] = []
     for directive in READABLE:
@@ -101,7 +111,7 @@ def _set(front: Frontend, session: Session, name: bytes, value: bytes) -> bytes 
         settings = Settings()
         settings.dir = front.settings.dir
     try:
-        directive.change(settings, value)
+        _change(directive, settings, value)
     except UnavailableError as error:
         raise CommandError("ERR", error.message) from error
     except SettingsError as error:
@@ -114,6 +124,13 @@ def _set(front: Frontend, session: Session, name: bytes, value: bytes) -> bytes 
         return None
     front.settings_changed()
     return resp.OK
+
+
+def _change(directive: Directive, settings: Settings, value: bytes) -> None:
+    if len(value) > VALUE_BYTES_MAX:
+        # Half a gigabyte is not taken apart to find that it is nonsense.
+        raise SettingsError("too long")
+    directive.change(settings, value)
 
 
 def _reset_statistics(front: Frontend) -> bytes:

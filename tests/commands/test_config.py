@@ -6,7 +6,13 @@ import random
 
 import pytest
 
-from disque.commands.config import answer_apply, answer_rewrite, config
+from disque.commands.config import (
+    PATTERN_BYTES_MAX,
+    VALUE_BYTES_MAX,
+    answer_apply,
+    answer_rewrite,
+    config,
+)
 from disque.commands.frontend import Entry, Frontend
 from disque.commands.session import FREE, ON_ANSWER, Session
 from disque.commands.table import COMMANDS
@@ -87,6 +93,20 @@ def test_get_ignores_case(server: Server) -> None:
     assert server.run(b"GET", b"MAXMEMORY") == flat(b"maxmemory", b"1073741824")
 
 
+def test_a_pattern_has_room_for_every_spelling_of_the_longest_name(server: Server) -> None:
+    longest = max([directive.name for directive in READABLE], key=len)
+    pattern = "".join([f"[{letter}{letter.upper()}]" for letter in longest])
+
+    assert server.run(b"GET", pattern.encode()) == server.run(b"GET", longest.encode())
+
+
+def test_a_pattern_that_would_take_long_to_compare_is_refused(server: Server) -> None:
+    error = server.error(b"GET", b"*" * (PATTERN_BYTES_MAX + 1))
+
+    assert error == "ERR The pattern is longer than 256 bytes"
+    assert server.run(b"GET", b"*" * PATTERN_BYTES_MAX) == server.run(b"GET", b"*")
+
+
 def test_get_answers_a_map_in_resp3(server: Server) -> None:
     server.session.protocol = 3
 
@@ -143,6 +163,22 @@ def test_nonsense_is_refused_and_changes_nothing(
     assert server.error(*words) == sentence
 
     assert server.run(b"GET", b"*") == before
+    assert server.session.waits == FREE
+    assert server.front.node.effects.asks == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        # The first would otherwise be a list of millions of words, and valid besides.
+        (b"client-output-buffer-limit", b"normal 0 0 0 " * (VALUE_BYTES_MAX // 13 + 1)),
+        (b"dir", b"/" * (VALUE_BYTES_MAX + 1)),
+        (b"maxmemory", b"0" * VALUE_BYTES_MAX + b"1"),
+    ],
+)
+def test_a_value_longer_than_any_path_is_refused(server: Server, name: bytes, value: bytes) -> None:
+    assert server.error(b"SET", name, value).startswith("ERR Invalid argument '")
+
     assert server.session.waits == FREE
     assert server.front.node.effects.asks == []
 
