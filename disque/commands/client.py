@@ -197,8 +197,10 @@ def _reply(_front: Frontend, session: Session, argv: list[bytes], _now_ms: int) 
 
 
 def _pause(front: Frontend, _session: Session, argv: list[bytes], now_ms: int) -> bytes:
-    until_ms = now_ms + timeout_ms(argv[2])
-    if until_ms > max(now_ms, front.paused_until_ms):
+    duration_ms = timeout_ms(argv[2])
+    # The millisecond that has begun does not count, or the pause would be a part of it too short.
+    until_ms = now_ms + duration_ms + 1
+    if duration_ms and until_ms > front.paused_until_ms:
         front.paused_until_ms = until_ms
         front.node.effects.asks.append(PauseClients(until_ms))
     return resp.OK
