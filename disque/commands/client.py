@@ -27,9 +27,10 @@ from disque.model.errors import CommandError, SyntaxProblem, shown
 from disque.model.facts import ClientFacts, ClientsFacts
 from disque.wire import resp
 
-__all__ = ["answer_clients", "check_name", "client", "line"]
+__all__ = ["NAME_BYTES_MAX", "answer_clients", "check_name", "client", "line"]
 
-NAME_PROBLEM: Final = "Client names cannot contain spaces, newlines or special characters."
+# Names are kept as long as the connection, outside of what `maxmemory` counts.
+NAME_BYTES_MAX: Final = 512
 
 FIRST_PRINTABLE: Final = ord("!")
 LAST_PRINTABLE: Final = ord("~")
@@ -90,8 +91,7 @@ def line(session: Session, facts: ClientFacts, now_ms: int) -> bytes:
 
 def check_name(name: bytes) -> None:
     """Refuse names that cannot be shown in one word; the empty name is fine."""
-    if not _is_printable_word(name):
-        raise CommandError("ERR", NAME_PROBLEM)
+    _check_word(name, "Client names")
 
 
 @final
@@ -115,9 +115,12 @@ class Filter:
         return self.address is None or target.address == self.address
 
 
-def _is_printable_word(raw: bytes) -> bool:
-    """Tell whether a name can be shown in a line of CLIENT LIST without confusing its readers."""
-    return not raw or (min(raw) >= FIRST_PRINTABLE and max(raw) <= LAST_PRINTABLE)
+def _check_word(raw: bytes, what: str) -> None:
+    """Refuse what would confuse the readers of a line of CLIENT LIST; `what` begins the error."""
+    if len(raw) > NAME_BYTES_MAX:
+        raise CommandError("ERR", f"{what} cannot be longer than {NAME_BYTES_MAX} bytes.")
+    if raw and (min(raw) < FIRST_PRINTABLE or max(raw) > LAST_PRINTABLE):
+        raise CommandError("ERR", f"{what} cannot contain spaces, newlines or special characters.")
 
 
 def _flags(session: Session) -> bytes:
@@ -161,11 +164,7 @@ def _set_info(_front: Frontend, session: Session, argv: list[bytes], _now_ms: in
     attribute = argv[2].lower()
     if attribute not in (b"lib-name", b"lib-ver"):
         raise CommandError("ERR", f"Unrecognized option '{shown(argv[2])}'")
-    if not _is_printable_word(argv[3]):
-        raise CommandError(
-            "ERR",
-            f"{shown(attribute)} cannot contain spaces, newlines or special characters.",
-        )
+    _check_word(argv[3], shown(attribute))
     if attribute == b"lib-name":
         session.library_name = argv[3]
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from disque.commands.client import client as client_command, line
+from disque.commands.client import NAME_BYTES_MAX, client as client_command, line
 from disque.model.asks import CloseClient, DescribeClients, PauseClients
 from disque.model.facts import ClientFacts, ClientsFacts
 from disque.model.job import NodeId
@@ -176,6 +176,27 @@ def test_a_name_that_would_break_the_list_is_refused_and_the_old_one_stays(name:
     assert client.ask(b"CLIENT", b"SETNAME", name) == BAD_NAME
 
     assert client.value(b"CLIENT", b"GETNAME") == b"old"
+
+
+def test_a_name_is_no_place_to_keep_data() -> None:
+    client = World().client()
+    long = b"x" * NAME_BYTES_MAX
+
+    assert client.ask(b"CLIENT", b"SETNAME", long) == b"+OK\r\n"
+    refusals = [
+        client.ask(b"CLIENT", b"SETNAME", long + b"x"),
+        client.ask(b"HELLO", b"2", b"SETNAME", long + b"x"),
+        client.ask(b"CLIENT", b"SETINFO", b"lib-name", long + b"x"),
+        client.ask(b"CLIENT", b"SETINFO", b"LIB-VER", long + b"x"),
+    ]
+
+    assert refusals == [
+        b"-ERR Client names cannot be longer than 512 bytes.\r\n",
+        b"-ERR Client names cannot be longer than 512 bytes.\r\n",
+        b"-ERR lib-name cannot be longer than 512 bytes.\r\n",
+        b"-ERR lib-ver cannot be longer than 512 bytes.\r\n",
+    ]
+    assert client.value(b"CLIENT", b"GETNAME") == long
 
 
 def test_no_name_is_a_null_in_protocol_3() -> None:
