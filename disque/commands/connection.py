@@ -236,13 +236,14 @@ def _described(entry: Entry) -> bytes:
 
 
 def _docs(front: Frontend, session: Session, names: list[bytes]) -> bytes:
-    """Document the named commands, or all; names nobody knows are left out."""
-    entries: list[Entry] = []
+    """Document the named commands once each, or all; names nobody knows are left out."""
+    # The reply is a map, and a million times the same name need not take as many texts.
+    entries: dict[bytes, Entry] = {}
     for name in names:
         entry = front.entries.get(name.lower())
         if entry is not None:
-            entries.append(entry)
-    documented = entries if names else front.table
+            entries[entry.name] = entry
+    documented = list(entries.values()) if names else front.table
     return _map(session, [(entry.command.name, _doc(session, entry)) for entry in documented])
 
 

@@ -550,6 +550,14 @@ def test_docs_are_flat_in_protocol_2_and_maps_in_protocol_3() -> None:
     assert mapped.startswith(b"%1\r\n$4\r\nping\r\n%4\r\n$7\r\nsummary\r\n")
 
 
+def test_docs_describe_a_command_once_however_often_it_is_named() -> None:
+    client = World().client()
+
+    twice = client.ask(b"COMMAND", b"DOCS", b"getjob", b"ping", b"GETJOB")
+
+    assert twice == client.ask(b"COMMAND", b"DOCS", b"getjob", b"ping")
+
+
 def test_docs_without_names_document_everything() -> None:
     client = World().client()
 
