@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
         self._end()
         self._host.note_closing(self)
         transport.close()
-        self._linger = self._host.loop.call_later(LINGER_S, self._abort)
+        self._linger = self._host.loop.call_later(LINGER_S, self._end_linger, self.unsent_bytes())
 
     def cut(self, reason: str) -> None:
         """End the connection at once, whatever is still unsent."""
@@ -241,6 +241,11 @@ class Connection(asyncio.Protocol):
             )
         self._end()
         self._abort()
+
+    def is_quiet(self) -> bool:
+        """Tell whether nothing is being done for the client: it is silent, or does not read."""
+        session = self.session
+        return session.is_idle() or (self._is_full and session.waits == FREE)
 
     def unsent_bytes(self) -> int:
         """Return what was replied and did not leave yet."""
@@ -324,6 +329,14 @@ class Connection(asyncio.Protocol):
         dispatch.disconnect(host.front, self.session, now_ms)
         host.log.verbose("A client left", address=self.session.address, id=self.session.id)
         host.carry_out(now_ms)
+
+    def _end_linger(self, unsent_before: int) -> None:
+        """Cut a client that did not read anything for a while; let one that is slow go on."""
+        unsent = self.unsent_bytes()
+        if unsent < unsent_before:
+            self._linger = self._host.loop.call_later(LINGER_S, self._end_linger, unsent)
+        else:
+            self._abort()
 
     def _abort(self) -> None:
         if self._transport is not None:

@@ -262,7 +262,7 @@ class Turn:
         settings = self.front.settings
         session = connection.session
         idle_ms = now_ms - session.last_active_ms
-        if settings.timeout and session.is_idle() and idle_ms > settings.timeout * 1_000:
+        if settings.timeout and connection.is_quiet() and idle_ms > settings.timeout * 1_000:
             self.log.verbose("Closing an idle client", address=session.address, id=session.id)
             connection.close()
             return
