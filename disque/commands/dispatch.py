@@ -76,7 +76,8 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
     out_bytes = 0
     entry = front.table[0]
     handler = entry.handler
-    needs_room = has_wrong_arity = False
+    has_wrong_arity = False
+    limit_bytes = 0
     # Requests of a pipeline are mostly alike, and the parser lets such requests share their words.
     # What was found out about the one before then holds for this one; both are counted together.
     name = b""
@@ -103,14 +104,10 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
                 continue
             entry = found
             handler = entry.handler
-            needs_room = entry.needs_room
+            # From 75 % on a command that needs memory makes room, above 95 % every command does.
+            limit_bytes = memory.tight_bytes if entry.needs_room else memory.full_bytes
             has_wrong_arity = not entry.least <= words <= entry.most
-        if (
-            front.is_guarded
-            or has_wrong_arity
-            # Only a command that needs memory makes room.
-            or (needs_room and account.used_bytes > memory.tight_bytes)
-        ):
+        if front.is_guarded or has_wrong_arity or account.used_bytes > limit_bytes:
             refusal = pass_gates(front, session, entry, argv, now_ms)
             if refusal is not None:
                 session.send(refusal)
@@ -188,7 +185,7 @@ def pass_gates(
 ) -> bytes | None:
     """Return the error of the first gate that is closed; if all are open, tell the monitors."""
     try:
-        check_gates(front, session, entry, argv)
+        check_gates(front, session, entry, argv, now_ms)
     except CommandError as problem:
         return replies.error(problem)
     if front.monitors:
@@ -198,7 +195,9 @@ def pass_gates(
     return None
 
 
-def check_gates(front: Frontend, session: Session, entry: Entry, argv: list[bytes]) -> None:
+def check_gates(
+    front: Frontend, session: Session, entry: Entry, argv: list[bytes], now_ms: int
+) -> None:
     """Refuse a command that may not run now."""
     if not entry.least <= len(argv) <= entry.most:
         sentence = f"wrong number of arguments for '{shown(entry.name)}' command"
@@ -206,12 +205,25 @@ def check_gates(front: Frontend, session: Session, entry: Entry, argv: list[byte
     must_authenticate = front.settings.requirepass and not session.is_authenticated
     if must_authenticate and entry.name not in OPEN_COMMANDS:
         raise CommandError("NOAUTH", "Authentication required.")
-    if entry.needs_room and front.node.make_room() > 1:
+    if make_room(front, now_ms) > 1 and entry.needs_room:
         raise CommandError("OOM", "command not allowed when used memory > 'maxmemory'.")
     if front.write_error and (entry.command.is_write or entry.name == b"ping"):
         raise CommandError("MISCONF", f"Errors writing to the AOF file: {front.write_error}")
     if front.is_loading and not entry.command.is_loading:
         raise CommandError("LOADING", "Disque is loading the dataset in memory")
+
+
+def make_room(front: Frontend, now_ms: int) -> int:
+    """Evict what nobody will miss if memory is short; return the level afterwards."""
+    node = front.node
+    if node.memory.level() == 0:
+        return 0
+    started_ns = front.stopwatch_ns()
+    level = node.make_room()
+    spent_ms = (front.stopwatch_ns() - started_ns) // 1_000_000
+    if 0 < front.settings.latency_monitor_threshold <= spent_ms:
+        front.latency.record(b"eviction-cycle", spent_ms, now_ms // 1_000)
+    return level
 
 
 def refuse_unknown(front: Frontend, session: Session, name: bytes) -> bytes:

@@ -14,7 +14,7 @@ from disque.core.scan import scan
 from disque.model import jobid
 from disque.model.errors import CommandError, SyntaxProblem
 from disque.model.job import STATE_NAMES, Job
-from disque.model.limits import SECONDS_MAX
+from disque.model.limits import REMEMBERED_BYTES_MAX, SECONDS_MAX, WAITED_QUEUES_MAX
 from disque.model.order import FetchOrder, JobOrder
 from disque.model.replies import Delivery
 from disque.wire import resp
@@ -36,16 +36,18 @@ def addjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) ->
     order = front.last_order
     if options != front.last_options or size != front.last_size:
         # Producers repeat themselves: options are read once, as long as they stay the same.
-        order = front.last_order = read_order(argv, size)
-        front.last_options = options
-        front.last_size = size
+        order = read_order(argv, size)
+        if sum([len(word) for word in options]) <= REMEMBERED_BYTES_MAX:
+            front.last_order = order
+            front.last_options = options
+            front.last_size = size
     order.queue = argv[1]
     order.body = argv[2]
     try:
         id = node.add(session.id, order, now_ms)
     finally:
-        # The order is kept, but the body need not live as long.
-        order.body = b""
+        # The order is kept, but neither the queue's name nor the body need live as long.
+        order.queue = order.body = b""
     if id is None:
         session.waits = ON_REPLICATION
         return None
@@ -114,8 +116,10 @@ def getjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) ->
     order = front.last_fetch
     if argv != front.last_getjob:
         # Consumers repeat themselves: a request is read once, as long as it stays the same.
-        order = front.last_fetch = read_fetch(argv)
-        front.last_getjob = argv
+        order = read_fetch(argv)
+        if sum([len(word) for word in argv]) <= REMEMBERED_BYTES_MAX:
+            front.last_fetch = order
+            front.last_getjob = argv
     if order.is_single:
         job = node.take_one(order.queues[0], now_ms)
         if job is not None:
@@ -144,6 +148,10 @@ def read_fetch(argv: list[bytes]) -> FetchOrder:
         if word == b"FROM":
             # Everything that follows is a queue's name, whatever it looks like.
             order.queues = argv[at + 1 :]
+            if order.is_waiting and len(order.queues) > WAITED_QUEUES_MAX < len(set(order.queues)):
+                raise CommandError(
+                    "ERR", f"GETJOB without NOHANG takes at most {WAITED_QUEUES_MAX} queues"
+                )
             order.is_single = order.count == 1 and at + 1 == last and not order.with_counters
             order.reply_head = replies.one_job_head(argv[last])
             return order

@@ -30,7 +30,7 @@ from disque.core.waiters import Waiter, Waiters
 from disque.model.asks import SaveNodes
 from disque.model.errors import CommandError
 from disque.model.job import ACKED, WAIT_REPL, Job, JobId, NodeId
-from disque.model.limits import TIMERS_PER_TICK_MAX
+from disque.model.limits import MENTIONS_PER_COMMAND_MAX, TIMERS_PER_TICK_MAX
 from disque.model.messages import DelJob, GotAck, GotJob, Message, Pause, SetAck
 from disque.model.order import JobOrder
 from disque.model.peer import LEAVING
@@ -100,6 +100,8 @@ class Node:
         """Recompute what is derived from settings."""
         self.memory.settings_changed()
         self.requeue.settings_changed()
+        if self.memory.level():
+            self._sweep_soon()
 
     def client_gone(self, client: int, now_ms: int) -> None:
         """A client disconnected; whatever it waited for is given up."""
@@ -169,6 +171,13 @@ class Node:
         else:
             raise AssertionError(f"unhandled timer {item!r}")
 
+    def _sweep_soon(self) -> None:
+        """Memory is short: have the next tick look for idle queues."""
+        if self.queues.table and not self._sweep_at_ms:
+            # Any moment in the past.
+            self._sweep_at_ms = 1
+            self.awake.has_moved = True
+
     def _sweep(self, now_ms: int) -> None:
         """Under memory pressure, look for idle queues every 100 ms."""
         level = self.memory.level()
@@ -222,7 +231,12 @@ class Node:
 
     def take(self, names: list[bytes], count: int, now_ms: int) -> list[Job]:
         """Fetch up to `count` jobs, one per queue and pass; name the queues in order."""
-        queues = [self.queues.mention(name, now_ms) for name in names]
+        if len(names) > MENTIONS_PER_COMMAND_MAX:
+            # There is no room to keep so many names that are only asked for.
+            found = [self.queues.by_name.get(name) for name in names]
+            queues = [queue for queue in found if queue is not None]
+        else:
+            queues = [self.queues.mention(name, now_ms) for name in names]
         taken: list[Job] = []
         while len(taken) < count:
             before = len(taken)
@@ -313,10 +327,8 @@ class Node:
             for job in self.memory.victims():
                 self.shelf.remove(job)
             level = self.memory.level()
-            if level and self.queues.table and not self._sweep_at_ms:
-                # Any moment in the past: the next tick sweeps.
-                self._sweep_at_ms = 1
-                self.awake.has_moved = True
+            if level:
+                self._sweep_soon()
         return level
 
     def leave(self, is_leaving: bool) -> None:

@@ -10,15 +10,18 @@ __all__ = [
     "EVICTIONS_PER_COMMAND_MAX",
     "JOB_BYTES",
     "MENTIONED_QUEUES_BYTES_MAX",
+    "MENTIONS_PER_COMMAND_MAX",
     "MONITOR_OUTPUT_BYTES_MAX",
     "NODE_BYTES",
     "QUERY_BYTES_MAX",
     "QUEUE_BYTES",
+    "REMEMBERED_BYTES_MAX",
     "SECONDS_MAX",
     "SHOWN_BYTES_MAX",
     "TIMEOUT_MS_MAX",
     "TIMERS_PER_TICK_MAX",
     "UNSENT_BYTES_MAX",
+    "WAITED_QUEUES_MAX",
 ]
 
 # --- Logical memory: what maxmemory is compared with --------------------------------------------
@@ -41,9 +44,12 @@ TIMEOUT_MS_MAX: Final = SECONDS_MAX * 1_000
 TIMERS_PER_TICK_MAX: Final = 1_000  # about 5 ms
 COMMANDS_PER_TURN_MAX: Final = 512  # about 5 ms of small commands of one client
 EVICTIONS_PER_COMMAND_MAX: Final = 500  # about 2 ms
+WAITED_QUEUES_MAX: Final = 1_000  # of one GETJOB: about 8 ms and 700 kB
+MENTIONS_PER_COMMAND_MAX: Final = 1_000  # a GETJOB of more names than this makes no queues
 
 # --- Buffers ------------------------------------------------------------------------------------
 SHOWN_BYTES_MAX: Final = 1_024  # of what a client sent, where an error quotes it
+REMEMBERED_BYTES_MAX: Final = 1_024  # of a request, so that the same one need not be read again
 UNSENT_BYTES_MAX: Final = 1 << 20  # a client with more unsent replies is not read any further
 MONITOR_OUTPUT_BYTES_MAX: Final = 64 << 20  # a MONITOR client that lags more is cut
 QUERY_BYTES_MAX: Final = 1 << 30  # unparsed input of one client

@@ -451,6 +451,32 @@ def test_the_time_of_a_command_that_asks_counts_until_its_answer() -> None:
     assert entry[3] == [b"TIME"]
 
 
+def test_above_95_percent_every_command_makes_room() -> None:
+    world = World()
+    client = world.client()
+    id = client.add(b"q", b"body", b"RETRY", b"0")
+    client.get(b"q")
+    client.ask(b"CONFIG", b"SET", b"maxmemory", b"1")
+
+    assert client.ask(b"PING") == b"+PONG\r\n"
+
+    assert client.ask(b"SHOW", id) == b"$-1\r\n"
+
+
+def test_a_slow_eviction_is_recorded() -> None:
+    world = World()
+    client = world.client()
+    client.add(b"q", b"body", b"RETRY", b"0")
+    client.get(b"q")
+    client.ask(b"CONFIG", b"SET", b"latency-monitor-threshold", b"1")
+    client.ask(b"CONFIG", b"SET", b"maxmemory", b"1")
+    world.step_ns = 2_000_000
+
+    client.ask(b"ADDJOB", b"q", b"body", b"0")
+
+    assert b"eviction-cycle" in [event for event, _ in world.front.latency.latest()]
+
+
 # --- Mistakes of ours -------------------------------------------------------------------------
 
 

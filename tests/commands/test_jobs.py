@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from disque.model.job import JobId, NodeId
+from disque.model.limits import REMEMBERED_BYTES_MAX, WAITED_QUEUES_MAX
 from disque.model.messages import DelJob, GotJob, ReplJob
 from tests.commands.world import ME, START_MS, World
 
@@ -549,3 +550,45 @@ def test_any_unsigned_number_is_a_cursor(cursor: bytes) -> None:
     reply = World().client().ask(b"JSCAN", cursor)
 
     assert reply == b"*2\r\n$1\r\n0\r\n*0\r\n"
+
+
+def test_what_is_remembered_of_requests_is_small() -> None:
+    world = World()
+    client = world.client()
+    name = b"q" * 1_000_000
+
+    client.ask(b"GETJOB", b"NOHANG", b"FROM", name)
+    client.ask(b"ADDJOB", name, b"body", b"0", b"REPLICATE", b"2")
+    client.add(b"q", b"body", *[b"TTL", b"5"] * 1_000)
+
+    front = world.front
+    remembered = sum(len(word) for word in front.last_getjob + front.last_options)
+    assert remembered <= REMEMBERED_BYTES_MAX
+    assert front.last_order.queue == front.last_order.body == front.last_fetch.reply_head == b""
+
+
+def test_a_client_may_wait_for_so_many_queues_and_no_more() -> None:
+    world = World()
+    client = world.client()
+    names = [b"%d" % number for number in range(WAITED_QUEUES_MAX + 1)]
+
+    refused = client.ask(b"GETJOB", b"FROM", *names)
+    client.send(b"GETJOB", b"FROM", *names[1:], *names[1:])
+
+    assert refused == b"-ERR GETJOB without NOHANG takes at most 1000 queues\r\n"
+    assert client.is_blocked
+    assert world.node.queues.count() == WAITED_QUEUES_MAX
+    world.check()
+
+
+def test_many_names_without_waiting_find_the_jobs_but_make_no_queues() -> None:
+    world = World()
+    client = world.client()
+    names = [b"%d" % number for number in range(5_000)]
+    client.add(b"4999")
+    client.add(b"17")
+
+    found = client.items(b"GETJOB", b"NOHANG", b"COUNT", b"10", b"FROM", *names)
+
+    assert [job[0] for job in found if isinstance(job, list)] == [b"17", b"4999"]
+    assert world.node.queues.count() == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from disque.core.queues import PAUSED_ALL, PAUSED_IN
+from disque.core.queues import IDLE_MS_MAX, PAUSED_ALL, PAUSED_IN
 from disque.model.job import NodeId
 from disque.model.messages import Pause
 from tests.commands.world import Client, World
@@ -463,3 +463,14 @@ def test_pauses_do_not_survive_a_flush() -> None:
 
     assert client.ask(b"PAUSE", b"q", b"state") == b"+none\r\n"
     client.add(b"q")
+
+
+def test_idle_queues_go_sooner_however_memory_became_short() -> None:
+    world = World()
+    client = world.client()
+    client.ask(b"GETJOB", b"NOHANG", b"FROM", b"q")
+    client.ask(b"CONFIG", b"SET", b"maxmemory", b"1")
+
+    world.pass_time(IDLE_MS_MAX[2] + 200)
+
+    assert client.ask(b"QSTAT", b"q") == b"*-1\r\n"
