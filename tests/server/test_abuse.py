@@ -79,8 +79,9 @@ def test_as_many_arguments_as_are_allowed_are_answered(
     head = encode(*words).partition(b"\r\n")[2]
     raw = b"*%d\r\n" % ARGUMENTS_MAX + head + encode(filling)[4:] * missing
 
-    # To read a million arguments takes a third of a second, during which nobody else is served.
-    with undisturbed(server, mib_max=200, slowest_s=3.0):
+    # To read a million arguments takes a third of a second, during which nobody else is served;
+    # on a machine that does three other things at once, three seconds were seen.
+    with undisturbed(server, mib_max=200, slowest_s=8.0):
         wire = server.wire()
         wire.send_raw(raw)
         assert wire.read_reply() == reply
