@@ -192,35 +192,31 @@ class Node:
     def add(self, client: int, order: JobOrder, now_ms: int) -> JobId | None:
         """Make a job; return its id, or None if `client` must wait for copies."""
         memory = self.memory
-        is_leaving = self.membership.me.flags & LEAVING
-        is_external = is_leaving or memory.account.used_bytes > memory.tight_bytes
         copies = 0
-        if order.replicate > 1 or is_external:
-            copies = self._copies_elsewhere(order, bool(is_external))
+        if (
+            order.replicate > 1
+            or memory.account.used_bytes > memory.tight_bytes
+            or self.membership.me.flags & LEAVING
+        ):
+            copies = self._copies_elsewhere(order)
         queue = self.queues.by_name.get(order.queue)
-        if queue is not None:
-            if order.length_max and len(queue.jobs) >= order.length_max:
-                raise CommandError(
-                    "MAXLEN", "Queue is already longer than the specified MAXLEN count"
-                )
-            if queue.paused & PAUSED_IN:
-                raise CommandError("PAUSED", "Queue paused in input, try later")
+        if queue is not None and (queue.paused or order.length_max):
+            _check_entry(queue, order)
         job = self._mint.new_job(order, self.shelf.only_me, now_ms)
         self.jobs.add(job)
-        if copies == 0 or order.is_async:
-            if copies:
-                peers = self.membership.reachable()
-                self.replication.send_copies(job, peers, copies, wants_reply=False)
-            if order.delay_s:
-                self.requeue.launch(job, now_ms)
-            else:
-                self.requeue.put(job, now_ms)
-            if self.effects.is_journaling:
-                self.shelf.store(job)
-            return job.id
-        self.replication.send_copies(job, self.membership.reachable(), copies, wants_reply=True)
-        self.replication.wait(client, job, order.timeout_ms, now_ms)
-        return None
+        if copies:
+            peers = self.membership.reachable()
+            self.replication.send_copies(job, peers, copies, wants_reply=not order.is_async)
+            if not order.is_async:
+                self.replication.wait(client, job, order.timeout_ms, now_ms)
+                return None
+        if order.delay_s:
+            self.requeue.launch(job, now_ms)
+        else:
+            self.requeue.put(job, queue, now_ms)
+        if self.effects.is_journaling:
+            self.shelf.store(job)
+        return job.id
 
     def take_one(self, name: bytes, now_ms: int) -> Job | None:
         """Fetch the oldest job of one queue."""
@@ -360,11 +356,11 @@ class Node:
 
     # --- Helpers --------------------------------------------------------------------------------
 
-    def _copies_elsewhere(self, order: JobOrder, is_external: bool) -> int:
-        """Return how many copies other nodes must hold, or refuse.
-
-        `is_external` means that this node cannot keep the job itself.
-        """
+    def _copies_elsewhere(self, order: JobOrder) -> int:
+        """Return how many copies other nodes must hold, or refuse."""
+        is_leaving = self.membership.is_leaving
+        # This node cannot keep the job itself.
+        is_external = is_leaving or self.memory.level() > 0
         copies = order.replicate if is_external else order.replicate - 1
         reachable = len(self.membership.reachable())
         # Handing a job over entirely needs the bus, so such a job is refused even among peers.
@@ -372,9 +368,7 @@ class Node:
             return copies
         sentence = NOT_ENOUGH_NODES
         if is_external and copies - 1 <= reachable:
-            reason = (
-                "I'm leaving the cluster" if self.membership.is_leaving else "I'm out of memory"
-            )
+            reason = "I'm leaving the cluster" if is_leaving else "I'm out of memory"
             sentence += (
                 ", since I'm unable to hold a copy of the message for the following reason: "
                 + reason
@@ -408,3 +402,11 @@ class Node:
                 if job is not None:
                     return job
         return None
+
+
+def _check_entry(queue: Queue, order: JobOrder) -> None:
+    """Refuse a job that its queue does not take."""
+    if order.length_max and len(queue.jobs) >= order.length_max:
+        raise CommandError("MAXLEN", "Queue is already longer than the specified MAXLEN count")
+    if queue.paused & PAUSED_IN:
+        raise CommandError("PAUSED", "Queue paused in input, try later")

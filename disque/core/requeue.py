@@ -57,7 +57,7 @@ class Requeue:
     def launch(self, job: Job, now_ms: int) -> None:
         """Queue a new job, or schedule its first queueing if it is delayed."""
         if job.delay_s == 0:
-            self.put(job, now_ms)
+            self.put(job, None, now_ms)
             return
         job.state = ACTIVE
         job.requeue_at_ms = now_ms + job.delay_s * 1_000
@@ -69,11 +69,14 @@ class Requeue:
             return False
         if is_nack or job.flags & QUEUED_BEFORE:
             self._count(job, is_nack)
-        self.put(job, now_ms)
+        self.put(job, None, now_ms)
         return True
 
-    def put(self, job: Job, now_ms: int) -> None:
-        """Queue a job that is in no queue, and make its next appointment."""
+    def put(self, job: Job, queue: Queue | None, now_ms: int) -> None:
+        """Queue a job that is in no queue, and make its next appointment.
+
+        `queue` is its queue, or None if that is not known, or not there yet.
+        """
         shelf = self._shelf
         job.state = QUEUED
         at_ms = expires_ms = job.expires_ms
@@ -90,7 +93,6 @@ class Requeue:
             job.requeue_at_ms = 0
             job.flags |= QUEUED_BEFORE
         shelf.awake.schedule(job, at_ms)
-        queue = shelf.queues.by_name.get(job.queue)
         if queue is None:
             queue = shelf.queues.open(job.queue, now_ms)
         # One name object per queue, not one per job.
