@@ -27,6 +27,7 @@ announced length reserves nothing.
 
 from __future__ import annotations
 
+import re
 from typing import Final, final
 
 from disque.wire import similar, words
@@ -63,6 +64,8 @@ HEADERS: Final = [b"$%d" % length for length in range(CANONICAL_BYTES_MAX + 1)]
 REPEATED_BYTES_MAX: Final = 64
 # A chunk up to this size that holds a single request is compared with the one before.
 SINGLE_BYTES_MAX: Final = 512
+# Requests of no arguments: nothing happens, so a flood of them must not cost more than its bytes.
+NOTHING: Final = re.compile(rb"(?:[ \t\r]*+\n|\*(?:0|-[1-9][0-9]{0,17})\r\n)*+")
 IS_INTERPRETED: Final = __file__.endswith((".py", ".pyc"))
 
 ASTERISK: Final = 0x2A
@@ -261,7 +264,7 @@ class RequestParser:
         if end < 0:
             return len(data)
         if data[end + 1] == LF and _is_zero_or_negative(data[position + 1 : end]):
-            return end + 2
+            return _skip_nothing(data, end + 2)
         return self._fail(INVALID_COUNT)
 
     def _read_odd_length(self, data: bytes, position: int) -> int:
@@ -298,7 +301,8 @@ class RequestParser:
         arguments = [argument for argument in arguments if argument]
         if arguments:
             requests.append(arguments)
-        return end + 1
+            return end + 1
+        return _skip_nothing(data, end + 1)
 
     def _continue_argument(self, data: bytes, requests: list[list[bytes]]) -> int:
         """Add to the argument in progress, and answer the position behind it."""
@@ -373,6 +377,12 @@ def _read_canonical(data: bytes, position: int, requests: list[list[bytes]]) -> 
     if first == last:
         return size - len(pieces[last])
     return size - sum([len(piece) for piece in pieces[first:]]) - 2 * (last - first)
+
+
+def _skip_nothing(data: bytes, position: int) -> int:
+    """Answer where the next request that may have arguments begins."""
+    found = NOTHING.match(data, position)
+    return found.end() if found is not None else position
 
 
 def _read_number(data: bytes, position: int) -> tuple[int, int]:

@@ -259,3 +259,29 @@ def test_bytes_of_a_body_are_not_taken_for_the_request_they_look_like() -> None:
     assert parser.feed(carrier[:begin]) == []
     assert parser.feed(ping) == []
     assert parser.feed(carrier[begin + len(ping) :]) == [[b"ADDJOB", b"q", ping, b"0"]]
+
+
+@pytest.mark.parametrize(
+    "nothing", [b"\n", b"\r\n", b" \t\r\n", b"*0\r\n", b"*-1\r\n", b"*-5\r\n\n", b'""\n']
+)
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 10_000])
+def test_requests_without_arguments_are_skipped_however_many_there_are(
+    parser: RequestParser, nothing: bytes, chunk_bytes: int
+) -> None:
+    data = nothing * 500 + PING + nothing * 300 + PING + nothing
+    requests: list[list[bytes]] = []
+
+    for position in range(0, len(data), chunk_bytes):
+        requests += parser.feed(data[position : position + chunk_bytes])
+
+    assert requests == [[b"PING"], [b"PING"]]
+    assert parser.error is None
+    assert parser.buffered_bytes == 0
+
+
+def test_a_count_that_is_no_number_is_found_behind_requests_without_arguments(
+    parser: RequestParser,
+) -> None:
+    assert parser.feed(b"*0\r\n" * 100 + b"*-01\r\n") == []
+
+    assert parser.error == b"Protocol error: invalid multibulk length"
