@@ -26,7 +26,7 @@ from disque.commands.session import FREE, ON_ANSWER, Session
 from disque.core.effects import Note
 from disque.model.asks import Ask, Result
 from disque.model.errors import CommandError, shown
-from disque.model.limits import COMMANDS_PER_TURN_MAX, UNSENT_BYTES_MAX
+from disque.model.limits import COMMANDS_PER_TURN_MAX, TURN_NS_MAX, UNSENT_BYTES_MAX
 from disque.model.replies import Reply
 from disque.wire import resp
 
@@ -36,6 +36,8 @@ __all__ = ["connect", "deliver", "disconnect", "finish", "run"]
 OPEN_COMMANDS: Final = frozenset((b"auth", b"hello"))
 # A browser that was tricked into posting to this port says one of these; no client does.
 HTTP_WORDS: Final = frozenset((b"post", b"host:"))
+# Commands that take less are only counted; 512 of them fit into a turn.
+NOTICED_NS: Final = 20_000
 # An error quotes this much of a name nobody knows.
 NAME_BYTES_MAX: Final = 128
 
@@ -78,12 +80,13 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
     handler = entry.handler
     has_wrong_arity = False
     limit_bytes = 0
+    noticed_ns = 0
     # Requests of a pipeline are mostly alike, and the parser lets such requests share their words.
     # What was found out about the one before then holds for this one; both are counted together.
     name = b""
     words = 0
     calls = 0
-    group_ns = started_ns = stopwatch_ns()
+    begun_ns = group_ns = started_ns = stopwatch_ns()
     for _ in range(min(len(backlog), COMMANDS_PER_TURN_MAX)):
         argv = backlog.popleft()
         if argv[0] is not name or len(argv) != words:
@@ -104,6 +107,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
                 continue
             entry = found
             handler = entry.handler
+            noticed_ns = min(front.slow_ns, NOTICED_NS)
             # From 75 % on a command that needs memory makes room, above 95 % every command does.
             limit_bytes = memory.tight_bytes if entry.needs_room else memory.full_bytes
             has_wrong_arity = not entry.least <= words <= entry.most
@@ -135,9 +139,13 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
             front.traffic.commands += 1
             break
         calls += 1
-        if ended_ns - started_ns >= front.slow_ns:
-            remember_slow(front, entry, argv, ended_ns - started_ns, now_ms)
+        duration_ns = ended_ns - started_ns
         started_ns = ended_ns
+        if duration_ns >= noticed_ns:
+            if duration_ns >= front.slow_ns:
+                remember_slow(front, entry, argv, duration_ns, now_ms)
+            if ended_ns - begun_ns > TURN_NS_MAX:
+                break
         if asks or session.waits or session.is_closing or out_bytes > UNSENT_BYTES_MAX:
             break
     session.out_bytes += out_bytes

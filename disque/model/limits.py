@@ -20,6 +20,7 @@ __all__ = [
     "SHOWN_BYTES_MAX",
     "TIMEOUT_MS_MAX",
     "TIMERS_PER_TICK_MAX",
+    "TURN_NS_MAX",
     "UNSENT_BYTES_MAX",
     "WAITED_QUEUES_MAX",
 ]
@@ -43,6 +44,7 @@ TIMEOUT_MS_MAX: Final = SECONDS_MAX * 1_000
 # --- Work per turn of the loop: bounds the pause one client or one moment can cause -------------
 TIMERS_PER_TICK_MAX: Final = 1_000  # about 5 ms
 COMMANDS_PER_TURN_MAX: Final = 512  # about 5 ms of small commands of one client
+TURN_NS_MAX: Final = 5_000_000  # of one client's larger commands; the last one may take longer
 EVICTIONS_PER_COMMAND_MAX: Final = 500  # about 2 ms
 WAITED_QUEUES_MAX: Final = 1_000  # of one GETJOB: about 8 ms and 700 kB
 MENTIONS_PER_COMMAND_MAX: Final = 1_000  # a GETJOB of more names than this makes no queues

@@ -14,8 +14,8 @@ Jobs form no cycles, so looking at a job once is once too often already. Therefo
   many, they are jobs, and frozen unsearched;
 * a cycle that was frozen alive and died later (a connection, for example) is found by a full
   collection. One is made once a minute at most, while there is work, and only while few jobs are
-  alive, so that it takes some ten milliseconds at worst. A server that never has few jobs keeps
-  such cycles; connections are written so that they leave none.
+  and queues are alive, so that it takes some ten milliseconds at worst. A server that never has
+  few of them keeps such cycles; connections are written so that they leave none.
 
 The interval is a matter of time, not of a count of allocations, because a server that adds and
 removes jobs at the same rate has a count near zero and still an ever longer list of young objects.
@@ -31,26 +31,26 @@ import time
 from collections.abc import Callable
 from typing import Final, final
 
-__all__ = ["FULL_EVERY_S", "FULL_JOBS_MAX", "YOUNG_EVERY_S", "YOUNG_OBJECTS_MAX", "Collector"]
+__all__ = ["FULL_EVERY_S", "FULL_ITEMS_MAX", "YOUNG_EVERY_S", "YOUNG_OBJECTS_MAX", "Collector"]
 
 # 20 searches a second, each through what at most a few thousand commands left behind.
 YOUNG_EVERY_S: Final = 0.05
 FULL_EVERY_S: Final = 60.0
 # Two thousand objects are searched in less than half a millisecond.
 YOUNG_OBJECTS_MAX: Final = 2_000
-# The interpreter's own 20 000 objects take 5 to 9 ms; these jobs add 2 ms.
-FULL_JOBS_MAX: Final = 5_000
+# The interpreter's own 20 000 objects take 5 to 9 ms; these jobs and queues add 2 ms.
+FULL_ITEMS_MAX: Final = 5_000
 
 
 @final
 class Collector:
     """Collects young garbage while there is work; `longest_pause_ns` is the worst so far."""
 
-    __slots__ = ("_count_jobs", "_full_at_s", "_loop", "_timer", "is_armed", "longest_pause_ns")
+    __slots__ = ("_count_items", "_full_at_s", "_loop", "_timer", "is_armed", "longest_pause_ns")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, count_jobs: Callable[[], int]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, count_items: Callable[[], int]) -> None:
         self._loop = loop
-        self._count_jobs = count_jobs
+        self._count_items = count_items
         self._timer: asyncio.TimerHandle | None = None
         self._full_at_s = loop.time() + FULL_EVERY_S
         self.longest_pause_ns = 0
@@ -83,7 +83,7 @@ class Collector:
         self.is_armed = False
         started_ns = time.perf_counter_ns()
         now_s = self._loop.time()
-        if now_s >= self._full_at_s and self._count_jobs() <= FULL_JOBS_MAX:
+        if now_s >= self._full_at_s and self._count_items() <= FULL_ITEMS_MAX:
             self._full_at_s = now_s + FULL_EVERY_S
             gc.unfreeze()
             gc.collect()

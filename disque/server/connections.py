@@ -57,6 +57,10 @@ class Host(Protocol):
         """Return a number no client had before."""
         ...
 
+    def count_open(self) -> int:
+        """Count the connections that have a socket, those that are being closed among them."""
+        ...
+
     def note_closing(self, connection: Connection) -> None:
         """Take note that a connection was closed."""
         ...
@@ -121,7 +125,7 @@ class Connection(asyncio.Protocol):
         transport = cast("asyncio.Transport", transport)
         self._transport = transport
         now_ms = host.now_ms()
-        if len(host.connections) >= host.front.settings.maxclients:
+        if host.count_open() >= host.front.settings.maxclients:
             host.front.traffic.connections_rejected += 1
             self._is_over = True
             transport.write(MAX_CLIENTS)

@@ -47,6 +47,7 @@ class Turn:
         "_due_ms",
         "_effects",
         "_last_client_id",
+        "_not_before_ms",
         "_patrol",
         "_timer",
         "_traffic",
@@ -79,9 +80,11 @@ class Turn:
         self._effects = front.node.effects
         self._awake = front.node.awake
         self._traffic = front.traffic
-        self._collector = Collector(loop, front.node.jobs.count)
+        self._collector = Collector(loop, front.node.count_items)
         self._timer: asyncio.TimerHandle | None = None
         self._due_ms = 0
+        # After a timer failed, the next ones have to wait.
+        self._not_before_ms = 0
         self._patrol: asyncio.TimerHandle | None = None
         self._last_client_id = 0
 
@@ -107,6 +110,10 @@ class Turn:
         """Return a number no client had before."""
         self._last_client_id += 1
         return self._last_client_id
+
+    def count_open(self) -> int:
+        """Count the connections that have a socket, those that are being closed among them."""
+        return len(self.connections) + len(self._closing)
 
     def note_closing(self, connection: Connection) -> None:
         """A connection was closed, but its last replies may not have left yet."""
@@ -213,6 +220,8 @@ class Turn:
 
     def _set_timer(self, now_ms: int) -> None:
         due_ms = self.front.node.next_ms()
+        if due_ms is not None and due_ms < self._not_before_ms:
+            due_ms = self._not_before_ms
         if self._timer is not None:
             # A timer that fires too early is cheaper than setting it anew for every command.
             if due_ms is None or due_ms >= self._due_ms:
@@ -231,8 +240,7 @@ class Turn:
             self.front.node.tick(now_ms)
         except Exception as mistake:
             self._own_up(mistake)
-            self._due_ms = now_ms + int(AFTER_MISTAKE_S * 1_000)
-            self._timer = self.loop.call_later(AFTER_MISTAKE_S, self._tick)
+            self._not_before_ms = now_ms + int(AFTER_MISTAKE_S * 1_000)
         spent_ms = (self.front.stopwatch_ns() - started_ns) // 1_000_000
         threshold_ms = self.front.settings.latency_monitor_threshold
         if 0 < threshold_ms <= spent_ms:

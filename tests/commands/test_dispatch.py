@@ -12,7 +12,7 @@ from disque.commands.session import Session
 from disque.commands.table import COMMANDS
 from disque.model.asks import DescribeServer, SaveNodes
 from disque.model.job import NodeId
-from disque.model.limits import COMMANDS_PER_TURN_MAX, UNSENT_BYTES_MAX
+from disque.model.limits import COMMANDS_PER_TURN_MAX, TURN_NS_MAX, UNSENT_BYTES_MAX
 from disque.model.messages import GotJob
 from disque.model.replies import NothingReply
 from disque.model.settings import Settings
@@ -475,6 +475,18 @@ def test_a_slow_eviction_is_recorded() -> None:
     client.ask(b"ADDJOB", b"q", b"body", b"0")
 
     assert b"eviction-cycle" in [event for event, _ in world.front.latency.latest()]
+
+
+def test_a_turn_ends_when_its_time_is_used_up() -> None:
+    world = World()
+    client = world.client()
+    world.step_ns = TURN_NS_MAX // 3
+    client.session.backlog.extend([[b"PING"] for _ in range(100)])
+
+    dispatch.run(world.front, client.session, world.now_ms)
+
+    assert 1 < len(client.session.out) <= 4
+    assert len(client.session.backlog) == 100 - len(client.session.out)
 
 
 # --- Mistakes of ours -------------------------------------------------------------------------

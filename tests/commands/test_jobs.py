@@ -592,3 +592,29 @@ def test_many_names_without_waiting_find_the_jobs_but_make_no_queues() -> None:
 
     assert [job[0] for job in found if isinstance(job, list)] == [b"17", b"4999"]
     assert world.node.queues.count() == 2
+
+
+def test_queues_that_had_nothing_are_not_asked_again() -> None:
+    world = World()
+    client = world.client()
+    for _ in range(500):
+        client.add(b"full")
+    names = [b"full", *[b"empty"] * 20_000, b"full"]
+
+    # Asked for one by one, these would be ten million looks.
+    found = client.items(b"GETJOB", b"NOHANG", b"COUNT", b"499", b"FROM", *names)
+
+    assert len(found) == 499
+    assert client.ask(b"QLEN", b"full") == b":1\r\n"
+
+
+def test_a_queue_named_twice_gives_two_jobs_per_round() -> None:
+    world = World()
+    client = world.client()
+    for body in (b"a1", b"a2", b"a3"):
+        client.add(b"a", body)
+    client.add(b"b", b"b1")
+
+    found = client.items(b"GETJOB", b"COUNT", b"9", b"FROM", b"a", b"b", b"a")
+
+    assert [job[2] for job in found if isinstance(job, list)] == [b"a1", b"b1", b"a2", b"a3"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.server.inside import Inside
+from disque.model.timed import Timed
+from tests.server.inside import Inside, new_settings
 from tests.support.resp import encode
 
 MIB = 1 << 20
@@ -25,3 +26,36 @@ def test_a_last_reply_may_be_read_slowly_but_not_never() -> None:
 
         assert received > 8 * MIB
         assert sleeper.is_cut_off()
+
+
+def test_connections_that_are_being_closed_count_as_clients() -> None:
+    settings = new_settings()
+    settings.maxclients = 2
+    with Inside(settings) as server:
+        killer, slow = server.client(), server.client()
+        slow.say("ADDJOB", "q", b"x" * 100_000, 0)
+        slow.send_raw(encode("QPEEK", "q", 1) * 40)
+        killer.say("CLIENT", "KILL", "TYPE", "normal")
+
+        late = server.client()
+
+        assert late.received() == b"-ERR max number of clients reached\r\n"
+        server.pass_time(60_000)
+        assert server.client().say("PING") == b"+PONG\r\n"
+
+
+def test_a_timer_that_fails_is_not_tried_again_at_once() -> None:
+    with Inside() as server:
+        client = server.client()
+        client.say("ADDJOB", "q", "body", 0, "DELAY", 1)
+        # Something no timer knows, which the node refuses to wake.
+        stranger = Timed()
+        server.node.awake.schedule(stranger, server.turn.now_ms() + 100)
+        server.node.awake.schedule(Timed(), server.turn.now_ms() + 101)
+
+        turns = server.loop.turns
+        server.pass_time(5_000)
+
+        assert server.loop.turns - turns < 20
+        assert server.lines.text().count("internal error in a timer") == 2
+        assert client.say("QLEN", "q") == b":1\r\n"
