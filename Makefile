@@ -50,4 +50,5 @@ compile: $(STAMP)  ## build the pure layers with mypyc, in place
 	DISQUE_COMPILE=1 $(BIN)/python setup.py build_ext --inplace
 
 clean:    ## remove build products (not .venv)
-	rm -rf build *.egg-info .*_cache .hypothesis && find disque tests scripts -name '*.so' -delete -o -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf build *.egg-info *.so .*_cache .hypothesis
+	find disque tests scripts \( -name '*.so' -o -name __pycache__ \) -prune -exec rm -rf {} +
