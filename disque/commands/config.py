@@ -112,8 +112,8 @@ def _set(front: Frontend, session: Session, name: bytes, value: bytes) -> bytes 
         settings.dir = front.settings.dir
     try:
         _change(directive, settings, value)
-    except UnavailableError as error:
-        raise CommandError("ERR", error.message) from error
+    except UnavailableError as unavailable:
+        raise CommandError("ERR", unavailable.message) from unavailable
     except SettingsError as error:
         sentence = f"Invalid argument '{shown(value)}' for CONFIG SET '{shown(name)}'"
         raise CommandError("ERR", sentence) from error
