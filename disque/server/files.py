@@ -3,6 +3,9 @@
 The new content is written beside the file under a temporary name and renamed over it. With
 `is_synced` the content is on the disk before the rename and the rename is on the disk before the
 call returns, so what was promised afterwards survives a power cut, not only a SIGKILL.
+
+A file keeps its permissions, and its owner when root replaces it, because a service that root was
+started as once must find its files again. A new file gets what the umask leaves of the usual ones.
 """
 
 from __future__ import annotations
@@ -16,16 +19,16 @@ NEW_FILE_MODE = 0o644
 
 
 def replace_file(path: Path, content: bytes, *, is_synced: bool) -> None:
-    """Give `path` this content, keeping its permissions; a symbolic link stays one.
+    """Give `path` this content, keeping owner and permissions; a symbolic link stays one.
 
     Raises `OSError`; the old file is then untouched and no temporary file is left.
     """
     target = Path(os.path.realpath(path))
-    mode = _mode_of(target)
+    old = _status_of(target)
     # The process id keeps two servers that share a file apart.
     temporary = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     try:
-        _write(temporary, content, mode, is_synced=is_synced)
+        _write(temporary, content, old, is_synced=is_synced)
         temporary.rename(target)
     except OSError:
         temporary.unlink(missing_ok=True)
@@ -34,17 +37,22 @@ def replace_file(path: Path, content: bytes, *, is_synced: bool) -> None:
         _sync_directory(target.parent)
 
 
-def _mode_of(path: Path) -> int:
+def _status_of(path: Path) -> os.stat_result | None:
     try:
-        return path.stat().st_mode & 0o7777
+        return path.stat()
     except FileNotFoundError:
-        return NEW_FILE_MODE
+        return None
 
 
-def _write(path: Path, content: bytes, mode: int, *, is_synced: bool) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+def _write(path: Path, content: bytes, old: os.stat_result | None, *, is_synced: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    descriptor = os.open(path, flags, NEW_FILE_MODE if old is None else 0o600)
     try:
-        os.fchmod(descriptor, mode)
+        if old is not None:
+            if os.geteuid() == 0:
+                # Nobody else can give files away, and a sandbox may punish the attempt.
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+            os.fchmod(descriptor, old.st_mode & 0o7777)
         written = 0
         while written < len(content):
             written += os.write(descriptor, content[written:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,29 @@ def test_permissions_stay(tmp_path: Path) -> None:
     replace_file(path, b"new", is_synced=False)
 
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_is_for_those_whom_the_umask_lets_in(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    old_mask = os.umask(0o027)
+
+    try:
+        replace_file(path, b"secret", is_synced=False)
+    finally:
+        os.umask(old_mask)
+
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_the_owner_stays_when_root_replaces_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"theirs")
+    os.chown(path, 1234, 5678)
+
+    replace_file(path, b"new", is_synced=False)
+
+    assert (path.stat().st_uid, path.stat().st_gid) == (1234, 5678)
 
 
 def test_a_reader_keeps_the_file_it_opened(tmp_path: Path) -> None:
