@@ -113,9 +113,13 @@ def room_for(clients: int) -> int:
 
 
 def _listen(address: str, port: int, backlog: int) -> socket.socket:
-    family, kind, protocol, _, target = socket.getaddrinfo(
-        address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    try:
+        family, kind, protocol, _, target = socket.getaddrinfo(
+            address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except UnicodeError as error:
+        # Python refuses to even look up what no host can be called.
+        raise OSError(errno.EINVAL, "Neither an address nor the name of a host") from error
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

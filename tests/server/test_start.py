@@ -206,6 +206,9 @@ def test_files_that_include_each_other_end_the_start(tmp_path: Path, spelling: s
         (("--dir", "nowhere"), "Can't chdir to 'nowhere': No such file or directory"),
         (("--port", "55536"), "Use a port up to 55535."),
         (("--port", "0"), "Set port or unixsocket."),
+        (("--bind", "a..b"), "7711: Neither an address nor the name of a host"),
+        (("--bind", "b" * 64), "7711: Neither an address nor the name of a host"),
+        (("--bind", "\udcff"), "7711: Neither an address nor the name of a host"),
     ],
 )
 def test_a_command_line_that_cannot_work_is_refused_in_one_sentence(
