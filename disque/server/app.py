@@ -112,6 +112,7 @@ class App:
         "_settings",
         "_stopping",
         "_unix_path",
+        "_was_ready",
         "restart",
     )
 
@@ -125,9 +126,10 @@ class App:
         self._listeners: list[socket.socket] = []
         self._unix_path: Path | None = None
         # The directory may change while the server runs; its files stay where they were made.
-        self._pid_path = Path.cwd() / plan.settings.pidfile
+        self._pid_path = Path.cwd() / plan.settings.pidfile if plan.settings.pidfile else None
         self._nodes_file = NodesFile(Path.cwd() / plan.settings.cluster_config_file)
         self._stopping = asyncio.Event()
+        self._was_ready = False
         # Set if the process is to begin again instead of ending.
         self.restart: Restart | None = None
 
@@ -156,10 +158,10 @@ class App:
             listener.close()
         if self._unix_path is not None:
             self._unix_path.unlink(missing_ok=True)
-        if self._launch.is_daemon and self._listeners:
+        if self._launch.is_daemon and self._pid_path is not None and self._was_ready:
             remove_pid_file(self._pid_path, self._log)
         self._nodes_file.unlock()
-        if self._listeners:
+        if self._was_ready:
             self._log.warning("Disque is now ready to exit, bye bye...")
 
     def _open_sockets(self) -> None:
@@ -214,7 +216,8 @@ class App:
     def _announce(self) -> None:
         settings = self._settings
         log = self._log
-        if self._launch.is_daemon:
+        self._was_ready = True
+        if self._launch.is_daemon and self._pid_path is not None:
             write_pid_file(self._pid_path, log)
         _name_process(settings)
         log.role = "P"

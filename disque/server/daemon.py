@@ -90,9 +90,10 @@ def write_pid_file(path: Path, log: Log) -> None:
 
 
 def remove_pid_file(path: Path, log: Log) -> None:
-    """Remove what `write_pid_file` left."""
+    """Remove what `write_pid_file` left, unless another server has put its own number there."""
     try:
-        path.unlink(missing_ok=True)
+        if path.exists() and path.read_bytes() == b"%d\n" % os.getpid():
+            path.unlink(missing_ok=True)
     except OSError as error:
         log.warning("Can't remove the pid file", path=path, reason=error.strerror)
 

@@ -246,6 +246,12 @@ def test_a_second_server_in_the_same_directory_is_refused_and_disturbs_nobody(
     assert id in path.read_text(encoding="utf-8")
 
 
+def test_a_start_that_failed_ends_its_log_with_the_reason(server: ServerProcess) -> None:
+    done = run_program(server.directory, "--bind", "127.0.0.1", "--port", str(free_port()))
+
+    assert "used by a different Disque node" in done.stdout.rstrip().splitlines()[-1]
+
+
 def test_a_damaged_nodes_file_stops_the_start_and_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "nodes.conf"
     path.write_text("once upon a time\n", encoding="ascii")
@@ -408,6 +414,26 @@ def test_the_pid_file_is_taken_away_after_the_directory_was_changed(daemons: Dae
     wait_until_gone(pid)
 
     assert not (daemons.directory / "disque.pid").exists()
+
+
+def test_a_second_background_server_leaves_the_number_of_the_first(daemons: Daemons) -> None:
+    daemons.start()
+    pid = daemons.pid()
+
+    done = daemons.start("--port", str(free_port()))
+
+    assert "used by a different Disque node" in done.stderr
+    assert (daemons.directory / "disque.pid").read_text(encoding="ascii") == f"{pid}\n"
+
+
+def test_a_background_server_without_a_pid_file_says_nothing_about_it(daemons: Daemons) -> None:
+    daemons.start("--pidfile", "", "--logfile", "disque.log")
+    pid = daemons.pid()
+
+    os.kill(pid, signal.SIGTERM)
+    wait_until_gone(pid)
+
+    assert "pid file" not in (daemons.directory / "disque.log").read_text(encoding="utf-8")
 
 
 def test_a_background_server_that_cannot_start_says_so_to_whoever_started_it(
