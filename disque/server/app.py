@@ -50,6 +50,8 @@ __all__ = ["RESTARTED_VARIABLE", "Plan", "run"]
 CLIENT_PORT_MAX: Final = 55_535
 # How long clients get to read their last replies when the server stops.
 LAST_REPLIES_S: Final = 1.0
+# The kernel cuts longer names.
+PROCESS_NAME_CHARACTERS_MAX: Final = 15
 # Tells a process that was started again that it is in the background already.
 RESTARTED_VARIABLE: Final = "DISQUE_RESTARTED_AS_DAEMON"
 
@@ -298,7 +300,11 @@ def _loop_factory() -> tuple[Callable[[], asyncio.AbstractEventLoop], str]:
 def _name_process(settings: Settings) -> None:
     """Show host and port in `ps` and `top`, where the kernel lets a process name itself."""
     host = settings.bind[0] if settings.bind else "*"
+    name = f"disque {host}:{settings.port}"
+    if len(name) > PROCESS_NAME_CHARACTERS_MAX:
+        # Of the two the port is what tells servers on one machine apart.
+        name = f"disque :{settings.port}"
     try:
-        Path("/proc/self/comm").write_text(f"disque {host}:{settings.port}", encoding="utf-8")
+        Path("/proc/self/comm").write_text(name, encoding="utf-8")
     except OSError:
         return

@@ -281,6 +281,21 @@ def test_the_first_answer_comes_within_half_a_second(tmp_path: Path) -> None:
     assert min(durations_s) < 0.5, durations_s
 
 
+@pytest.mark.parametrize(
+    ("addresses", "name"),
+    [(["127.0.0.1"], "disque :{port}"), (["0", "::1"], "disque 0:{port}")],
+    ids=["too long", "short enough"],
+)
+def test_the_name_of_the_process_tells_the_port(
+    start_server: Starter, addresses: list[str], name: str
+) -> None:
+    server = start_server("--bind", *addresses)
+
+    comm = Path(f"/proc/{server.pid}/comm").read_text(encoding="ascii")
+
+    assert comm == name.format(port=server.port) + "\n"
+
+
 # --- The end ------------------------------------------------------------------------------------
 
 
