@@ -40,7 +40,7 @@ from disque.server.listeners import (
 from disque.server.logs import Log
 from disque.server.nodesfile import NodesFile
 from disque.server.problems import StartError
-from disque.server.signals import StopSignals
+from disque.server.signals import StopSignals, ignore_signals
 from disque.server.turn import Turn
 from disque.server.world import World
 
@@ -95,6 +95,7 @@ def run(plan: Plan, launch: Launch) -> int:
     app.release()
     if app.restart is not None:
         _start_again(app.restart, plan, launch)
+    ignore_signals()
     return 0
 
 
@@ -233,7 +234,9 @@ class App:
     def _stop_soon(self) -> None:
         """Stop serving, from outside the loop."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._stopping.set)
+        # Whoever is impatient sends the signal again, even when the loop has ended already.
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._stopping.set)
 
     def _on_loop_mistake(
         self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]

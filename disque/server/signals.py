@@ -16,7 +16,7 @@ from typing import final
 
 from disque.server.logs import Log
 
-__all__ = ["StopSignals", "exit_on_signals"]
+__all__ = ["StopSignals", "exit_on_signals", "ignore_signals"]
 
 
 def exit_on_signals() -> None:
@@ -51,8 +51,17 @@ class StopSignals:
                     "Received a second SIGINT: exiting at once, nothing is cleaned up"
                 )
                 os._exit(1)
+        else:
+            # Once is enough, and more could arrive faster than they are handled.
+            signal.signal(number, signal.SIG_IGN)
         self._log.signal(signal.Signals(number).name)
         self._stop()
+
+
+def ignore_signals() -> None:
+    """Nothing is left to shut down: a signal now would only spoil the exit code."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _exit(number: int, frame: FrameType | None) -> None:

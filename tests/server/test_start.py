@@ -336,6 +336,16 @@ def test_a_second_interrupt_ends_a_server_that_is_busy(server: ServerProcess, wi
     assert server.wait_exit() == 1
 
 
+def test_a_signal_that_is_sent_again_and_again_does_not_disturb_the_end(
+    server: ServerProcess,
+) -> None:
+    while server.is_running:
+        os.kill(server.pid, signal.SIGTERM)
+
+    assert server.wait_exit() == 0
+    assert "Traceback" not in server.log
+
+
 def test_a_hangup_of_the_terminal_is_ignored(server: ServerProcess, wire: Wire) -> None:
     os.kill(server.pid, signal.SIGHUP)
 
