@@ -61,9 +61,9 @@ def main(arguments: list[str] | None = None) -> int:
 
         return test_memory(words[1:])
     exit_on_signals()
-    started_in = os.getcwd()  # noqa: PTH109 - a str, as execv's directory is
+    _open_standard_streams()
     try:
-        plan = _read_plan(words, started_in)
+        plan = _read_plan(words, _current_directory())
     except conf.ConfigError as error:
         print(error.report, file=sys.stderr, flush=True)
         return 1
@@ -75,12 +75,38 @@ def main(arguments: list[str] | None = None) -> int:
     return app.run(plan, _launch(plan.settings))
 
 
+def _open_standard_streams() -> None:
+    """Let what we were started without lead to nowhere.
+
+    Otherwise the first socket would get the number of standard output, and the log with it.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The lowest free number is given, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+    # These stay open until the process ends.
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _current_directory() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a str, as execv's directory is
+    except OSError as error:
+        raise conf.UnusableDirectoryError(".", error.strerror or str(error)) from error
+
+
 def _read_plan(words: list[str], started_in: str) -> app.Plan:
     settings = Settings()
     config_file, directives = conf.split_command_line(words)
-    is_from_stdin = config_file == STDIN
+    # What comes through a pipe or a device can be neither read again nor rewritten.
+    is_kept = config_file not in (None, STDIN) and Path(config_file).is_file()
     # Resolved now, because `dir` moves the process.
-    absolute = str(Path(config_file).absolute()) if config_file and not is_from_stdin else ""
+    absolute = str(Path(config_file).absolute()) if config_file and is_kept else ""
     reader = conf.load(
         settings,
         config_file,
@@ -91,16 +117,20 @@ def _read_plan(words: list[str], started_in: str) -> app.Plan:
     )
     settings.dir = str(Path.cwd())
     log = Log(_sinks(settings, reader), level=settings.loglevel, style=settings.log_format)
-    return app.Plan(
-        settings, absolute, log, started_in=started_in, is_restartable=not is_from_stdin
-    )
+    is_restartable = config_file is None or is_kept
+    return app.Plan(settings, absolute, log, started_in=started_in, is_restartable=is_restartable)
 
 
 def _read_file(path: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        if path != STDIN:
+            return Path(path).read_bytes()
+        if sys.stdin is not None:
+            return sys.stdin.buffer.read()
     except (OSError, ValueError) as error:
         raise conf.UnreadableFileError(path) from error
+    # Whoever asks for standard input and gives none does not want the defaults.
+    raise conf.UnreadableFileError(path)
 
 
 def _change_directory(path: str) -> None:

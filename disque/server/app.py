@@ -252,7 +252,7 @@ class App:
         """Stop serving, to begin again or not; tell whether that is possible."""
         if restart is not None:
             if not self._plan.is_restartable:
-                self._log.warning("Can't restart: the configuration was read from a pipe")
+                self._log.warning("Can't restart: the configuration did not come from a file")
                 return False
             if not restart.clean:
                 _start_again(restart, self._plan, self._launch)

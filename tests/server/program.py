@@ -21,6 +21,7 @@ from tests.support.server import ServerProcess, free_port
 __all__ = [
     "PATIENCE_S",
     "POLL_S",
+    "PROGRAM",
     "Daemons",
     "UnixWire",
     "program_running",

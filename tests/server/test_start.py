@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,10 @@ from pathlib import Path
 import pytest
 
 import disque
+from tests.cli.program import environment
 from tests.server.program import (
+    PATIENCE_S,
+    PROGRAM,
     Daemons,
     UnixWire,
     program_running,
@@ -260,6 +264,65 @@ def test_a_damaged_nodes_file_stops_the_start_and_is_left_alone(tmp_path: Path) 
 
     assert "corrupted cluster config file" in sentence
     assert path.read_text(encoding="ascii") == "once upon a time\n"
+
+
+# --- What others leave out ----------------------------------------------------------------------
+
+
+def test_a_server_without_standard_streams_serves_and_ends_in_order(tmp_path: Path) -> None:
+    port = free_port()
+    process = run_in_shell(
+        tmp_path, "exec disque-server --bind 127.0.0.1 --port $0 <&- >&- 2>&-", str(port)
+    )
+
+    with wait_for_wire(port) as wire:
+        assert wire.ask("CONFIG", "SET", "loglevel", "debug") == b"+OK\r\n"
+        with Wire(port) as other:
+            # The log of a new connection does not end up in one.
+            assert other.ask("PING") == b"+PONG\r\n"
+        process.terminate()
+        wire.read_eof()
+
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+
+
+def test_standard_input_that_is_closed_is_no_configuration(tmp_path: Path) -> None:
+    process = run_in_shell(tmp_path, "exec disque-server - <&-")
+
+    assert process.communicate(timeout=PATIENCE_S)[1] == "Fatal error, can't open config file '-'\n"
+    assert process.returncode == 1
+
+
+def test_a_directory_that_was_removed_is_no_place_to_start_in(tmp_path: Path) -> None:
+    process = run_in_shell(tmp_path, "mkdir gone; cd gone; rmdir ../gone; exec disque-server")
+
+    reason = "Can't chdir to '.': No such file or directory\n"
+    assert process.communicate(timeout=PATIENCE_S)[1] == reason
+    assert process.returncode == 1
+
+
+def test_a_configuration_that_is_no_file_is_not_rewritten(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path, "/dev/stdin", stdin="hz 20\n") as server:
+        wire = server.wire()
+
+        assert settings(wire)["hz"] == "20"
+        assert wire.ask("CONFIG", "REWRITE") == (
+            b"-ERR The server is running without a config file\r\n"
+        )
+        assert wire.ask("DEBUG", "RESTART").startswith(b"-ERR failed to restart the server.")
+
+
+def run_in_shell(directory: Path, command: str, *arguments: str) -> subprocess.Popen[str]:
+    """Let a shell prepare what a server finds when it starts."""
+    place = {"PATH": f"{Path(PROGRAM).parent}:{os.environ['PATH']}"}
+    return subprocess.Popen(
+        ["sh", "-c", command, *arguments],
+        cwd=directory,
+        env=environment() | place,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 # --- How long it takes --------------------------------------------------------------------------
