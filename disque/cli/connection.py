@@ -76,7 +76,6 @@ class Connection:
         try:
             self._socket = _dial(self.address)
         except (OSError, UnicodeError) as error:
-            # A host name that cannot even be looked up is a UnicodeError.
             reason = _reason(error)
             raise ConnectError(
                 f"Could not connect to Disque at {self.address.label}: {reason}"
@@ -151,8 +150,10 @@ class Connection:
 
 
 def _reason(error: OSError | UnicodeError) -> str:
-    strerror = error.strerror if isinstance(error, OSError) else None
-    return strerror or str(error) or type(error).__name__
+    if isinstance(error, UnicodeError):
+        # A name that cannot even be looked up.
+        return "Neither an address nor the name of a host"
+    return error.strerror or str(error) or type(error).__name__
 
 
 def _dial(address: Address) -> socket.socket:

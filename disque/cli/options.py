@@ -111,7 +111,8 @@ class Options:
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
     """Understand the command line, or raise UsageError."""
     options = Options()
-    if "DISQUECLI_AUTH" in environment:
+    # Set but empty is what scripts make of a variable that is not set.
+    if environment.get("DISQUECLI_AUTH"):
         options.password = os.fsencode(environment["DISQUECLI_AUTH"])
     position = 0
     while position < len(arguments) and arguments[position].startswith("-"):

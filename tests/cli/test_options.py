@@ -65,6 +65,7 @@ def test_the_password_may_come_from_the_environment_and_options_win() -> None:
 
     assert parse_options(["ping"], environment).password == b"env"
     assert parse_options(["-a", "opt", "ping"], environment).password == b"opt"
+    assert parse_options(["ping"], {"DISQUECLI_AUTH": ""}).password is None
 
 
 @pytest.mark.parametrize(
