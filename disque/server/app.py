@@ -50,6 +50,7 @@ __all__ = ["RESTARTED_VARIABLE", "Plan", "run"]
 CLIENT_PORT_MAX: Final = 55_535
 # How long clients get to read their last replies when the server stops.
 LAST_REPLIES_S: Final = 1.0
+STDERR: Final = 2
 # The kernel cuts longer names.
 PROCESS_NAME_CHARACTERS_MAX: Final = 15
 # Tells a process that was started again that it is in the background already.
@@ -89,7 +90,8 @@ def run(plan: Plan, launch: Launch) -> int:
             runner.run(app.serve())
     except StartError as problem:
         plan.log.warning(problem.sentence)
-        launch.failed(problem.sentence)
+        if not plan.log.is_seen_at(STDERR):
+            launch.failed(problem.sentence)
         app.release()
         return 1
     app.release()

@@ -60,6 +60,10 @@ class StreamSink:
         """Write the line."""
         os.write(self._descriptor, line)
 
+    def is_same_as(self, descriptor: int) -> bool:
+        """Tell whether whoever reads the descriptor reads these lines as well."""
+        return os.path.sameopenfile(self._descriptor, descriptor)
+
 
 @final
 class FileSink:
@@ -134,6 +138,12 @@ class Log:
     @level.setter
     def level(self, level: str) -> None:
         self._threshold = LEVELS.index(level)
+
+    def is_seen_at(self, descriptor: int) -> bool:
+        """Tell whether lines appear at an open descriptor, such as that of a terminal."""
+        return any(
+            isinstance(sink, StreamSink) and sink.is_same_as(descriptor) for sink in self._sinks
+        )
 
     def debug(self, sentence: str, **facts: object) -> None:
         """Say what only a developer wants to know."""

@@ -237,6 +237,15 @@ def test_a_busy_port_is_told_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "nodes.conf").exists()
 
 
+def test_what_prevents_the_start_is_told_once_where_log_and_errors_meet(tmp_path: Path) -> None:
+    command = "exec disque-server --bind 127.0.0.1 --port 0 --log-format json >&2"
+    process = run_in_shell(tmp_path, command)
+
+    (line,) = process.communicate(timeout=PATIENCE_S)[1].splitlines()
+
+    assert json.loads(line)["event"].startswith("Configured to not listen anywhere")
+
+
 def test_a_second_server_in_the_same_directory_is_refused_and_disturbs_nobody(
     server: ServerProcess, wire: Wire
 ) -> None:
