@@ -15,6 +15,7 @@ help:     ## show this list
 
 install: $(STAMP)  ## create .venv and install the package with its tools
 $(STAMP): pyproject.toml constraints.txt setup.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; $(PYTHON) is %d.%d. Name another one: make PYTHON=python3.11 install" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[client,dev]'
 	@touch $@

@@ -6,6 +6,7 @@ import ast
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,27 @@ def test_every_target_is_explained(tmp_path: Path) -> None:
     lines = make(tmp_path, "help").splitlines()
 
     assert [line.split()[0] for line in lines] == targets
+
+
+def test_an_old_python_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    old_python = tmp_path / "python"
+    pretend = "import sys; sys.version_info = (3, 10, 13); exec(sys.argv[2])"
+    old_python.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{pretend}' \"$@\"\n")
+    old_python.chmod(0o755)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "setup.py"):
+        shutil.copy(ROOT / name, tmp_path)
+
+    done = subprocess.run(
+        ["make", f"PYTHON={old_python}", "install"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode != 0
+    assert done.stderr.startswith(f"Python 3.11 or later is needed; {old_python} is 3.10.")
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_clean_removes_what_was_built_and_nothing_else(tmp_path: Path) -> None:
