@@ -93,7 +93,7 @@ def _run_command(session: Session, options: Options) -> int:
 
 
 def _repeat(session: Session, argv: list[bytes], options: Options) -> int:
-    left = options.repeat
+    left = 1 if options.repeat is None else options.repeat
     while left != 0:
         if session.connection.is_stale():
             session.connect()

@@ -92,7 +92,8 @@ class Options:
 
     address: Address = field(default_factory=Address)
     password: bytes | None = None
-    repeat: int = 1
+    # None: once, or in the modes that go on until interrupted, for ever.
+    repeat: int | None = None
     interval_s: float | None = None
     # One of: command help version latency latency-history intrinsic-latency stat scan longest pipe
     mode: str = "command"

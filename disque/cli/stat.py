@@ -33,8 +33,7 @@ HEADER: Final = " ".join(f"{name:<{width}}" for name, width in _COLUMNS).rstrip(
 def show_statistics(connection: Connection, output: Output, options: Options) -> int:
     """Print rows until interrupted, or as many as `-r` says."""
     interval_s = INTERVAL_S if options.interval_s is None else options.interval_s
-    # Once is the default of -r, but here it would be of little use.
-    rows_left = -1 if options.repeat == 1 else options.repeat
+    rows_left = -1 if options.repeat is None else options.repeat
     previous: dict[str, str] | None = None
     row = 0
     try:

@@ -24,7 +24,7 @@ def test_without_options_the_local_node_is_asked_once() -> None:
     options = parse("ping")
 
     assert options.address == Address("127.0.0.1", 7711, None)
-    assert (options.words, options.repeat, options.mode) == ([b"ping"], 1, "command")
+    assert (options.words, options.repeat, options.mode) == ([b"ping"], None, "command")
 
 
 def test_options_end_at_the_first_word() -> None:
