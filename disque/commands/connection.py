@@ -22,6 +22,7 @@ from disque.commands.options import integer, integer_or_none
 from disque.commands.redaction import redacted
 from disque.commands.replies import nil
 from disque.commands.session import ON_ANSWER, REPLY_ON, Session
+from disque.commands.shortening import shortened
 from disque.model.asks import ReadWallClock, Result, WallClock
 from disque.model.errors import CommandError, shown
 from disque.wire import resp
@@ -43,6 +44,9 @@ __all__ = [
 
 # There are no user accounts: everybody is the user Redis clients call by this name.
 DEFAULT_USER: Final = b"default"
+# Of a monitored command, so that a line stays below what a monitor may lag behind.
+MONITORED_ARGUMENTS_MAX: Final = 1_000
+MONITORED_BYTES_MAX: Final = 16_384
 # The first version that had these commands is the first one there was.
 SINCE: Final = b"0.1.0"
 
@@ -121,7 +125,8 @@ def monitor_line(session: Session, argv: list[bytes], now_ms: int, name: bytes =
     address = session.address
     if session.is_unix:
         address = b"unix:" + address.removesuffix(b":0")
-    quoted = b" ".join([quote(argument) for argument in redacted(argv, name)])
+    arguments = shortened(redacted(argv, name), MONITORED_ARGUMENTS_MAX, MONITORED_BYTES_MAX)
+    quoted = b" ".join([quote(argument) for argument in arguments])
     # Quoting leaves no line break in the arguments, but a socket's path may have one.
     shown_address = address.replace(b"\r", b" ").replace(b"\n", b" ")
     return b"+%d.%06d [%b] %b\r\n" % (seconds, milliseconds * 1_000, shown_address, quoted)

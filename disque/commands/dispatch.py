@@ -24,6 +24,7 @@ from disque.commands.connection import monitor_line
 from disque.commands.frontend import Entry, Frontend
 from disque.commands.session import FREE, ON_ANSWER, Session
 from disque.core.effects import Note
+from disque.core.node import OUT_OF_MEMORY
 from disque.model.asks import Ask, Result
 from disque.model.errors import CommandError, shown
 from disque.model.limits import COMMANDS_PER_TURN_MAX, TURN_NS_MAX, UNSENT_BYTES_MAX
@@ -36,6 +37,8 @@ __all__ = ["connect", "deliver", "disconnect", "finish", "run"]
 OPEN_COMMANDS: Final = frozenset((b"auth", b"hello"))
 # A browser that was tricked into posting to this port says one of these; no client does.
 HTTP_WORDS: Final = frozenset((b"post", b"host:"))
+# One line a minute tells enough, and nobody can fill the log.
+HTTP_NOTE_EVERY_MS: Final = 60_000
 # Commands that take less are only counted; 512 of them fit into a turn.
 NOTICED_NS: Final = 20_000
 # An error quotes this much of a name nobody knows.
@@ -101,7 +104,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
                 found = entries.get(name.lower())
             if found is None:
                 words = 0
-                session.send(refuse_unknown(front, session, name))
+                session.send(refuse_unknown(front, session, name, now_ms))
                 if session.is_closing:
                     break
                 continue
@@ -214,7 +217,7 @@ def check_gates(
     if must_authenticate and entry.name not in OPEN_COMMANDS:
         raise CommandError("NOAUTH", "Authentication required.")
     if make_room(front, now_ms) > 1 and entry.needs_room:
-        raise CommandError("OOM", "command not allowed when used memory > 'maxmemory'.")
+        raise CommandError("OOM", OUT_OF_MEMORY)
     if front.write_error and (entry.command.is_write or entry.name == b"ping"):
         raise CommandError("MISCONF", f"Errors writing to the AOF file: {front.write_error}")
     if front.is_loading and not entry.command.is_loading:
@@ -234,7 +237,7 @@ def make_room(front: Frontend, now_ms: int) -> int:
     return level
 
 
-def refuse_unknown(front: Frontend, session: Session, name: bytes) -> bytes:
+def refuse_unknown(front: Frontend, session: Session, name: bytes, now_ms: int) -> bytes:
     """Answer what is not in the table: QUIT, a browser's request, or a mistake."""
     lowered = name.lower()
     if lowered == b"quit":
@@ -243,8 +246,10 @@ def refuse_unknown(front: Frontend, session: Session, name: bytes) -> bytes:
     if lowered in HTTP_WORDS:
         # The body of the request would be run as commands.
         session.is_closing = True
-        sentence = f"HTTP request from {shown(session.address)}: connection closed"
-        front.node.effects.notes.append(Note("warning", sentence))
+        if now_ms - front.http_noted_ms >= HTTP_NOTE_EVERY_MS:
+            front.http_noted_ms = now_ms
+            sentence = f"HTTP request from {shown(session.address)}: connection closed"
+            front.node.effects.notes.append(Note("warning", sentence))
     return resp.error("ERR", f"unknown command '{shown(name[:NAME_BYTES_MAX])}'")
 
 

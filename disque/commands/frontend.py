@@ -16,6 +16,7 @@ from disque.commands.slowlog import SlowLog
 from disque.commands.table import Command
 from disque.core.node import Node
 from disque.core.stats import Traffic
+from disque.model.asks import CloseClient
 from disque.model.order import FetchOrder, JobOrder
 from disque.model.settings import Settings
 from disque.wire.requests import ARGUMENTS_MAX
@@ -65,6 +66,7 @@ class Frontend:
 
     __slots__ = (
         "entries",
+        "http_noted_ms",
         "internal_errors",
         "is_guarded",
         "is_loading",
@@ -115,6 +117,8 @@ class Frontend:
         self.write_error = ""
         # Commands that failed because of a mistake of ours.
         self.internal_errors = 0
+        # When the log last told of a browser.
+        self.http_noted_ms = 0
         # Whether a command must pass any gate but those of its arity and of memory.
         self.is_guarded = False
         self.slow_ns = NEVER_NS
@@ -137,6 +141,15 @@ class Frontend:
         )
         self.node.settings_changed()
         self.gates_changed()
+        self._dismiss_strangers()
+
+    def _dismiss_strangers(self) -> None:
+        """Whoever monitors without the password that is asked for now sees no more."""
+        if not self.settings.requirepass:
+            return
+        for session in list(self.monitors.values()):
+            if not session.is_authenticated:
+                self.node.effects.asks.append(CloseClient(session.id))
 
     def gates_changed(self) -> None:
         """Recompute whether commands are held up by anything unusual."""

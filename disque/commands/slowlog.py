@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final, final
 
 from disque.commands.redaction import redacted
+from disque.commands.shortening import shortened
 
 __all__ = ["ARGUMENTS_MAX", "ARGUMENT_BYTES_MAX", "SlowEntry", "SlowLog"]
 
@@ -50,7 +51,7 @@ class SlowLog:
         self, argv: list[bytes], duration_us: int, unix_s: int, max_len: int, name: bytes = b""
     ) -> None:
         """Record a command; `name` is its original name, should it have been renamed."""
-        arguments = _shortened(redacted(argv, name))
+        arguments = shortened(redacted(argv, name), ARGUMENTS_MAX, ARGUMENT_BYTES_MAX)
         self._entries.appendleft(SlowEntry(self._next_id, unix_s, duration_us, arguments))
         self._next_id += 1
         self.trim(max_len)
@@ -69,20 +70,3 @@ class SlowLog:
     def reset(self) -> None:
         """Drop all entries."""
         self._entries.clear()
-
-
-def _shortened(argv: list[bytes]) -> list[bytes]:
-    if len(argv) <= ARGUMENTS_MAX:
-        return [_cut(argument) for argument in argv]
-    kept = ARGUMENTS_MAX - 1
-    return [
-        *[_cut(argument) for argument in argv[:kept]],
-        b"... (%d more arguments)" % (len(argv) - kept),
-    ]
-
-
-def _cut(argument: bytes) -> bytes:
-    if len(argument) <= ARGUMENT_BYTES_MAX:
-        return argument
-    more = len(argument) - ARGUMENT_BYTES_MAX
-    return b"%b... (%d more bytes)" % (argument[:ARGUMENT_BYTES_MAX], more)

@@ -143,7 +143,9 @@ def _next_event_ms(job: Job) -> int:
 
 def _check_memory(node: Node) -> None:
     used_bytes = NODE_BYTES + node.memory.clients * CLIENT_BYTES
-    used_bytes += sum([JOB_BYTES + len(job.body or b"") for job in node.jobs.table])
+    used_bytes += sum(
+        [JOB_BYTES + len(job.queue) + len(job.body or b"") for job in node.jobs.table]
+    )
     used_bytes += sum([QUEUE_BYTES + len(queue.name) for queue in node.queues.table])
     assert node.memory.account.used_bytes == used_bytes, "the account of the memory is wrong"
     spare = node.memory.spare

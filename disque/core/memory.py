@@ -77,5 +77,5 @@ class Memory:
                 break
             assert job.state == ACKED or job.flags & DELIVERED
             found.append(job)
-            excess -= JOB_BYTES + len(job.body or b"")
+            excess -= JOB_BYTES + len(job.queue) + len(job.body or b"")
         return found

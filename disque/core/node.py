@@ -38,9 +38,10 @@ from disque.model.replies import Delivery, JobsReply
 from disque.model.settings import Settings
 from disque.model.timed import Timed
 
-__all__ = ["LEAVING_SENTENCE", "Node"]
+__all__ = ["LEAVING_SENTENCE", "OUT_OF_MEMORY", "Node"]
 
 LEAVING_SENTENCE: Final = "This node is leaving the cluster, please connect to a different one"
+OUT_OF_MEMORY: Final = "command not allowed when used memory > 'maxmemory'."
 TIMED_OUT: Final = "Timeout reached before replicating to the requested number of nodes"
 REMOVED: Final = "job removed (expired?) before the requested replication level was achieved"
 NOT_ENOUGH_NODES: Final = "Not enough reachable nodes for the requested replication level"
@@ -309,6 +310,9 @@ class Node:
         if queue is None:
             if not paused:
                 return
+            if self.memory.level() > 1:
+                # A paused queue is never forgotten.
+                raise CommandError("OOM", OUT_OF_MEMORY)
             queue = self.queues.open(name, now_ms)
         queue.paused = paused
         self.requeue.note_ready(queue)

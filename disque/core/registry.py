@@ -61,7 +61,9 @@ class Registry:
         job.table_slot = len(table)
         table.append(job)
         body = job.body
-        self._account.used_bytes += JOB_BYTES if body is None else JOB_BYTES + len(body)
+        self._account.used_bytes += (
+            JOB_BYTES + len(job.queue) + (len(body) if body is not None else 0)
+        )
 
     def remove(self, job: Job) -> None:
         """Forget a registered job."""
@@ -77,7 +79,9 @@ class Registry:
         if used_bytes > account.highest_bytes:
             account.highest_bytes = used_bytes
         body = job.body
-        account.used_bytes = used_bytes - (JOB_BYTES if body is None else JOB_BYTES + len(body))
+        account.used_bytes = (
+            used_bytes - JOB_BYTES - len(job.queue) - (len(body) if body is not None else 0)
+        )
 
     def interned(self, holders: frozenset[NodeId]) -> frozenset[NodeId]:
         """Return the one shared object for this set of nodes."""

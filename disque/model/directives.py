@@ -67,6 +67,8 @@ BIND_ADDRESSES_MAX: Final = 16
 PERMISSIONS_MAX: Final = 0o777
 # What `tcp-keepalive yes` means: five minutes, which is less than firewalls forget after.
 KEEPALIVE_SECONDS: Final = 300
+# The kernel refuses more, for each connection anew.
+KEEPALIVE_SECONDS_MAX: Final = 32_767
 SECONDS_MAX: Final = 2**31 - 1
 
 KIB: Final = 1024
@@ -345,7 +347,7 @@ class KeepAlive:
             seconds = 0
         else:
             seconds = integer(word)
-        if seconds is None or not 0 <= seconds <= SECONDS_MAX:
+        if seconds is None or not 0 <= seconds <= KEEPALIVE_SECONDS_MAX:
             raise SettingsError("Invalid tcp-keepalive value")
         settings.tcp_keepalive = seconds
 

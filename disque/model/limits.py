@@ -18,6 +18,7 @@ __all__ = [
     "REMEMBERED_BYTES_MAX",
     "SECONDS_MAX",
     "SHOWN_BYTES_MAX",
+    "STRANGER_BYTES_MAX",
     "TIMEOUT_MS_MAX",
     "TIMERS_PER_TICK_MAX",
     "TURN_NS_MAX",
@@ -29,7 +30,7 @@ __all__ = [
 # The account covers jobs, queues and clients, not the interpreter: operators reason about what
 # they put in. The figures are near what each costs in reality, rounded to be easy to predict.
 NODE_BYTES: Final = 800_000  # an empty node
-JOB_BYTES: Final = 400  # a job without its body
+JOB_BYTES: Final = 400  # a job without its body and the name of its queue
 QUEUE_BYTES: Final = 700  # a queue without its name
 CLIENT_BYTES: Final = 2_000  # a connection without its buffers
 # All queues together that were asked for but never held a job: some 1 500 of them.
@@ -55,3 +56,4 @@ REMEMBERED_BYTES_MAX: Final = 1_024  # of a request, so that the same one need n
 UNSENT_BYTES_MAX: Final = 1 << 20  # a client with more unsent replies is not read any further
 MONITOR_OUTPUT_BYTES_MAX: Final = 64 << 20  # a MONITOR client that lags more is cut
 QUERY_BYTES_MAX: Final = 1 << 30  # unparsed input of one client
+STRANGER_BYTES_MAX: Final = 1 << 20  # the same, before it gave the password that is asked for

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final, final
 
 import disque
+from disque.commands.frontend import Frontend
 from disque.commands.handlers import make_frontend
 from disque.core.node import Node
 from disque.model.asks import Restart
@@ -106,6 +107,7 @@ class App:
     """One life of the server."""
 
     __slots__ = (
+        "_front",
         "_launch",
         "_listeners",
         "_log",
@@ -128,6 +130,7 @@ class App:
         self._settings = plan.settings
         self._log = plan.log
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._front: Frontend | None = None
         self._listeners: list[socket.socket] = []
         self._unix_path: Path | None = None
         # The directory may change while the server runs; its files stay where they were made.
@@ -195,6 +198,7 @@ class App:
         peers = self._nodes_file.load_or_create(self._settings.port, clock.now_ms())
         node = _make_node(peers, self._settings)
         front = make_frontend(node, self._settings, time.perf_counter_ns)
+        self._front = front
         world = World(
             self._settings,
             str(Path(self._plan.started_in) / sys.argv[0]),
@@ -244,6 +248,8 @@ class App:
         self, _loop: asyncio.AbstractEventLoop, context: dict[str, object]
     ) -> None:
         """Leave the story of a mistake that nobody caught in the log, and go on serving."""
+        if self._front is not None:
+            self._front.internal_errors += 1
         mistake = context.get("exception")
         self._log.warning(f"internal error: {context.get('message')}")
         if isinstance(mistake, Exception):

@@ -16,6 +16,7 @@ is cut.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections import deque
 from typing import Final, Protocol, cast, final
@@ -24,7 +25,12 @@ from disque.commands import dispatch
 from disque.commands.frontend import Frontend
 from disque.commands.session import FREE, Session
 from disque.model.facts import ClientFacts
-from disque.model.limits import MONITOR_OUTPUT_BYTES_MAX, QUERY_BYTES_MAX, UNSENT_BYTES_MAX
+from disque.model.limits import (
+    MONITOR_OUTPUT_BYTES_MAX,
+    QUERY_BYTES_MAX,
+    STRANGER_BYTES_MAX,
+    UNSENT_BYTES_MAX,
+)
 from disque.model.override import override
 from disque.server.logs import Log
 from disque.wire import resp
@@ -75,6 +81,10 @@ class Host(Protocol):
 
     def carry_out(self, now_ms: int) -> None:
         """Carry out what the core wants done."""
+        ...
+
+    def judge_soon(self, connection: Connection) -> None:
+        """Look at the output of the connection before long, if it is too much."""
         ...
 
 
@@ -211,6 +221,8 @@ class Connection(asyncio.Protocol):
             session.last_active_ms = now_ms
             self._host.front.traffic.output_bytes += len(data)
             self._transport.write(data)
+            if self._host.front.watches_clients:
+                self._host.judge_soon(self)
             if session.is_monitor and self.unsent_bytes() > MONITOR_OUTPUT_BYTES_MAX:
                 self.cut("it monitors and does not read fast enough")
                 return
@@ -284,9 +296,13 @@ class Connection(asyncio.Protocol):
             self.session.backlog.extend(requests)
         if parser.error is not None:
             self.session.protocol_error = parser.error
-        elif not requests and parser.buffered_bytes > QUERY_BYTES_MAX:
+        elif not requests:
             # What follows a complete request is no more than the rest of a chunk.
-            self.cut(f"its request is longer than {QUERY_BYTES_MAX} bytes")
+            most = QUERY_BYTES_MAX
+            if self._host.front.settings.requirepass and not self.session.is_authenticated:
+                most = STRANGER_BYTES_MAX
+            if parser.buffered_bytes > most:
+                self.cut(f"its request is longer than {most} bytes")
 
     def _resume(self) -> None:
         self._is_resuming = False
@@ -364,6 +380,12 @@ def _address(transport: asyncio.Transport) -> tuple[bytes, bool]:
 
 def _keep_alive(transport: asyncio.Transport, idle_s: int) -> None:
     link: socket.socket = transport.get_extra_info("socket")
+    # Best effort: a connection without probes is better than none.
+    with contextlib.suppress(OSError):
+        _probe_after(link, idle_s)
+
+
+def _probe_after(link: socket.socket, idle_s: int) -> None:
     link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, idle_s)
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, max(1, idle_s // 3))

@@ -12,10 +12,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
-__all__ = ["replace_file"]
+__all__ = ["remove_leftovers", "replace_file"]
 
-NEW_FILE_MODE = 0o644
+NEW_FILE_MODE: Final = 0o644
+# Process ids have seven digits at most; what is longer was named by somebody else.
+PROCESS_DIGITS_MAX: Final = 10
 
 
 def replace_file(path: Path, content: bytes, *, is_synced: bool) -> None:
@@ -35,6 +38,26 @@ def replace_file(path: Path, content: bytes, *, is_synced: bool) -> None:
         raise
     if is_synced:
         _sync_directory(target.parent)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what processes that were killed while they replaced `path` left beside it."""
+    target = Path(os.path.realpath(path))
+    for beside in target.parent.iterdir():
+        process = beside.name.removeprefix(f"{target.name}.").removesuffix(".tmp")
+        is_ours = process.isascii() and process.isdigit() and len(process) < PROCESS_DIGITS_MAX
+        if is_ours and beside.name == f"{target.name}.{process}.tmp" and not _is_alive(process):
+            beside.unlink(missing_ok=True)
+
+
+def _is_alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _status_of(path: Path) -> os.stat_result | None:

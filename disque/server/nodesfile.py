@@ -7,6 +7,7 @@ remove it would let two processes lock two files of the same name.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from typing import Final, final
 from disque.model.errors import ProtocolError
 from disque.model.job import NodeId
 from disque.model.peer import HANDSHAKE, MYSELF, Peer
-from disque.server.files import replace_file
+from disque.server.files import remove_leftovers, replace_file
 from disque.server.problems import StartError
 from disque.wire import nodesconf
 
@@ -87,6 +88,9 @@ class NodesFile:
 
     def load_or_create(self, port: int, now_ms: int) -> list[Peer]:
         """Return the nodes; at the first start make an identity and save it first."""
+        with contextlib.suppress(OSError):
+            # Litter is no reason not to start.
+            remove_leftovers(self.path)
         peers = self.load(now_ms)
         if peers is None:
             peers = [Peer(new_node_id(), "", port, MYSELF)]

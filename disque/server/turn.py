@@ -31,6 +31,8 @@ __all__ = ["Turn"]
 
 # Idle connections and soft output limits are judged once a second, while there is one to judge.
 PATROL_S: Final = 1.0
+# How long a client above the hard limit has to read what it was sent.
+VERDICT_S: Final = 0.1
 # A timer that failed is tried again after this long, not at once for ever.
 AFTER_MISTAKE_S: Final = 1.0
 
@@ -51,6 +53,7 @@ class Turn:
         "_patrol",
         "_timer",
         "_traffic",
+        "_verdict",
         "_world",
         "all_sent",
         "connections",
@@ -86,6 +89,7 @@ class Turn:
         # After a timer failed, the next ones have to wait.
         self._not_before_ms = 0
         self._patrol: asyncio.TimerHandle | None = None
+        self._verdict: asyncio.TimerHandle | None = None
         self._last_client_id = 0
 
     def start(self) -> None:
@@ -94,7 +98,7 @@ class Turn:
 
     def stop(self) -> None:
         """Let no timer fire any more."""
-        for timer in (self._timer, self._patrol):
+        for timer in (self._timer, self._patrol, self._verdict):
             if timer is not None:
                 timer.cancel()
         self._collector.stop()
@@ -265,6 +269,18 @@ class Turn:
             self._judge(connection, now_ms)
         if self.front.watches_clients and self.connections:
             self._patrol = self.loop.call_later(PATROL_S, self._go_on_patrol)
+
+    def judge_soon(self, connection: Connection) -> None:
+        """Have a connection judged after a moment, in which it may still read, if it must be."""
+        hard_bytes = self.front.settings.output_limit_hard
+        if hard_bytes and connection.unsent_bytes() >= hard_bytes and self._verdict is None:
+            self._verdict = self.loop.call_later(VERDICT_S, self._pass_verdict)
+
+    def _pass_verdict(self) -> None:
+        self._verdict = None
+        now_ms = self.now_ms()
+        for connection in list(self.connections.values()):
+            self._judge(connection, now_ms)
 
     def _judge(self, connection: Connection, now_ms: int) -> None:
         settings = self.front.settings

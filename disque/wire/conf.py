@@ -21,6 +21,7 @@ from typing import Final, final
 
 from disque.model.directive_table import BY_NAME
 from disque.model.directives import BAD_DIRECTIVE, Directive, bytes_of, resolved, text_of
+from disque.model.limits import SHOWN_BYTES_MAX
 from disque.model.settings import Settings, SettingsError
 from disque.wire import words as quoting
 
@@ -90,7 +91,7 @@ class LineError(ConfigError):
         report = (
             "\n*** FATAL CONFIG FILE ERROR ***\n"
             f"Reading the configuration file, at line {line.number}\n"
-            f">>> '{text_of(line.text)}'\n"
+            f">>> '{text_of(line.text[:SHOWN_BYTES_MAX])}'\n"
             f"{message}"
         )
         if path:

@@ -452,6 +452,37 @@ def test_a_monitor_sees_what_failed_while_it_ran() -> None:
     assert line.endswith(b'] "ADDJOB" "q" "b" "x"\r\n')
 
 
+def test_a_monitor_sees_the_beginning_of_what_is_very_long() -> None:
+    world = World()
+    monitor, client = world.client(), world.client()
+    monitor.ask(b"MONITOR")
+
+    client.ask(b"ECHO", b"x" * 20_000)
+    client.ask(b"DELJOB", *[b"D-" + b"x" * 8 + b"-" + b"x" * 24 + b"-05a1"] * 2_000)
+
+    echo, deljob = monitor.take()
+    assert echo.endswith(b'xx... (3616 more bytes)"\r\n')
+    assert deljob.endswith(b'" "... (1002 more arguments)"\r\n')
+
+
+def test_who_monitors_without_a_password_sees_no_more_once_there_is_one() -> None:
+    world = World()
+    stranger, friend, client = world.client(), world.client(), world.client()
+    stranger.ask(b"MONITOR")
+    client.ask(b"CONFIG", b"SET", b"requirepass", b"first")
+    client.ask(b"AUTH", b"first")
+    friend.ask(b"AUTH", b"first")
+    friend.ask(b"MONITOR")
+    client.ask(b"CONFIG", b"SET", b"requirepass", b"second")
+
+    client.ask(b"ADDJOB", b"q", b"secret", b"0")
+
+    assert stranger.is_closed
+    assert not any(b"secret" in line for line in stranger.take())
+    assert any(b"secret" in line for line in friend.take())
+    world.check()
+
+
 def test_a_monitor_that_left_is_not_missed() -> None:
     world = World()
     monitor, client = world.client(), world.client()

@@ -170,6 +170,17 @@ def test_a_browser_is_sent_away_before_its_body_is_run(word: bytes) -> None:
     assert world.notes == ["HTTP request from 127.0.0.1:50001: connection closed"]
 
 
+def test_the_log_tells_of_browsers_once_a_minute() -> None:
+    world = World()
+    for _ in range(100):
+        world.client().send(b"POST", b"/", b"HTTP/1.1")
+    told = len(world.notes)
+    world.pass_time(60_000)
+    world.client().send(b"POST", b"/", b"HTTP/1.1")
+
+    assert (told, len(world.notes)) == (1, 2)
+
+
 def test_what_is_refused_is_neither_counted_nor_the_last_command() -> None:
     world = barred_world()
     client = world.client()

@@ -474,3 +474,17 @@ def test_idle_queues_go_sooner_however_memory_became_short() -> None:
     world.pass_time(IDLE_MS_MAX[2] + 200)
 
     assert client.ask(b"QSTAT", b"q") == b"*-1\r\n"
+
+
+def test_a_full_server_opens_no_queue_to_pause_it_but_lets_known_ones_be_paused() -> None:
+    world = World()
+    client = world.client()
+    client.add(b"known")
+    client.ask(b"CONFIG", b"SET", b"maxmemory", b"1")
+
+    refused = client.ask(b"PAUSE", b"unknown", b"in")
+
+    assert refused == b"-OOM command not allowed when used memory > 'maxmemory'.\r\n"
+    assert client.ask(b"PAUSE", b"known", b"in") == b"+in\r\n"
+    assert client.ask(b"PAUSE", b"unknown", b"none") == b"+none\r\n"
+    world.check()

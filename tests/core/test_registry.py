@@ -41,8 +41,8 @@ def test_bodies_count_and_dummies_have_none() -> None:
     both_bytes = account.used_bytes - empty_bytes
     registry.remove(full)
 
-    assert both_bytes == 2 * JOB_BYTES + 50
-    assert account.used_bytes - empty_bytes == JOB_BYTES
+    assert both_bytes == 2 * (JOB_BYTES + len(full.queue)) + 50
+    assert account.used_bytes - empty_bytes == JOB_BYTES + len(dummy.queue)
 
 
 @given(st.lists(st.integers(0, 20)))

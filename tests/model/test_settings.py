@@ -238,7 +238,7 @@ def test_switch_takes_yes_and_no_in_any_case_and_nothing_else(name: str) -> None
             "Invalid socket file permissions",
         ),
         ("timeout", (b"-1", b"", b"1s"), "Invalid timeout value"),
-        ("tcp-keepalive", (b"-1", b"maybe", b""), "Invalid tcp-keepalive value"),
+        ("tcp-keepalive", (b"-1", b"maybe", b"", b"32768"), "Invalid tcp-keepalive value"),
         (
             "loglevel",
             (b"loud", b""),

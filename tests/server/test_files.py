@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from disque.server.files import replace_file
+from disque.server.files import remove_leftovers, replace_file
 
 
 @pytest.mark.parametrize("is_synced", [False, True])
@@ -84,3 +86,24 @@ def test_a_failure_leaves_the_old_file_and_no_temporary_one(tmp_path: Path) -> N
         replace_file(path, b"new", is_synced=False)
 
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.conf"
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    kept = [
+        "nodes.conf",
+        "nodes.conf.lock",
+        f"nodes.conf.{os.getpid()}.tmp",
+        f"other.conf.{dead.pid}.tmp",
+        "nodes.conf.x.tmp",
+        "nodes.conf..tmp",
+        f"nodes.conf.{'9' * 20}.tmp",
+    ]
+    for name in (*kept, f"nodes.conf.{dead.pid}.tmp"):
+        (tmp_path / name).touch()
+
+    remove_leftovers(path)
+
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(kept)

@@ -439,7 +439,7 @@ def test_example_file_marks_what_changes_at_run_time() -> None:
 
 texts = st.binary(min_size=1, max_size=12).map(lambda raw: raw.replace(b"\0", b"x"))
 sizes = st.integers(1, 2**50).map(lambda size: b"%d" % size)
-counts = st.integers(1, 65_535).map(lambda count: b"%d" % count)
+counts = st.integers(1, 32_767).map(lambda count: b"%d" % count)
 switches = st.sampled_from([b"yes", b"no"])
 lines_of_a_file = st.one_of(
     st.tuples(st.sampled_from([b"port", b"timeout", b"maxclients", b"hz"]), counts),
@@ -494,3 +494,11 @@ def test_any_bytes_can_be_rewritten_once_and_for_all(text: bytes) -> None:
     new = rewrite(text, Settings())
 
     assert rewrite(new, Settings()) == new
+
+
+def test_a_bad_line_is_shown_as_far_as_people_read() -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(b"port " + b"9" * 1_000_000)
+
+    assert len(caught.value.report) < 2_000
+    assert caught.value.report.endswith("Invalid port")
