@@ -20,7 +20,9 @@ is counted, not raised: a full disk must not stop a queue that lives in memory.
 
 from __future__ import annotations
 
+import errno
 import os
+import select
 import time
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -49,15 +51,24 @@ class Sink(Protocol):
 
 @final
 class StreamSink:
-    """An open descriptor, normally stdout."""
+    """An open descriptor, normally stdout.
 
-    __slots__ = ("_descriptor",)
+    Whoever reads it may stop reading without going away. A line that would have to wait for that
+    is lost: a server must not stand still because nobody looks at its log.
+    """
+
+    __slots__ = ("_descriptor", "_readiness")
 
     def __init__(self, descriptor: int = STDOUT) -> None:
         self._descriptor = descriptor
+        # A pipe that is ready takes 4096 bytes, and a line is shorter.
+        self._readiness = select.poll()
+        self._readiness.register(descriptor, select.POLLOUT)
 
     def write(self, level: str, message: bytes, line: bytes) -> None:
-        """Write the line."""
+        """Write the line, if it can leave at once."""
+        if not self._readiness.poll(0):
+            raise BlockingIOError(errno.EAGAIN, "nobody reads the log")
         os.write(self._descriptor, line)
 
     def is_same_as(self, descriptor: int) -> bool:

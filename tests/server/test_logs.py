@@ -217,6 +217,26 @@ def test_a_stream_gets_whole_lines() -> None:
         os.close(writing)
 
 
+def test_a_stream_that_nobody_reads_loses_lines_and_stops_nobody() -> None:
+    reading, writing = os.pipe()
+    try:
+        log = Log([StreamSink(writing)])
+        for _ in range(5_000):
+            log.notice("x" * 100)
+        lost = log.lost_lines
+        while len(os.read(reading, 65_536)) == 65_536:
+            pass
+
+        log.notice("somebody reads again")
+
+        assert lost > 0
+        assert log.lost_lines == lost
+        assert os.read(reading, 4_096).endswith(b"somebody reads again\n")
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
 @pytest.mark.parametrize("facility", ["user", "local0", "LOCAL7"])
 def test_the_system_log_takes_every_level(facility: str) -> None:
     log = Log([SyslogSink("disque-test", facility)], level="debug")
