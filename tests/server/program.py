@@ -26,6 +26,7 @@ __all__ = [
     "UnixWire",
     "program_running",
     "run_program",
+    "run_python",
     "settings",
     "wait_for_log",
     "wait_for_wire",
@@ -102,6 +103,20 @@ def run_program(
         check=False,
         cwd=directory,
         env=environment(),
+    )
+
+
+def run_python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a few lines of Python in a process of their own, which buffers what it prints."""
+    variables = environment()
+    variables.pop("PYTHONUNBUFFERED", None)
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env=variables,
     )
 
 
