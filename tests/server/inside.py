@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from disque.commands.handlers import make_frontend
 from disque.core.node import Node
@@ -135,20 +135,28 @@ class TestLoop(asyncio.SelectorEventLoop):
             self.now_s += timeout
 
 
+class Host(Protocol):
+    """Whoever lets a server do something."""
+
+    def pass_time(self, milliseconds: int) -> None:
+        """Let it do whatever it has to do within that time."""
+        ...
+
+
 class Client(Wire):
     """The other end of a connection; `say` never waits, `ask` as long as the kernel needs."""
 
-    def __init__(self, inside: Inside, link: socket.socket) -> None:
+    def __init__(self, host: Host, link: socket.socket) -> None:
         link.setblocking(False)
         self.socket = link
         self.buffer = bytearray()
-        self._inside = inside
+        self._host = host
 
     @override
     def send_raw(self, raw: bytes) -> None:
         """Send bytes that the kernel takes at once, and let the server read them."""
         assert self.send_some(raw) == len(raw)
-        self._inside.pass_time(0)
+        self._host.pass_time(0)
 
     def send_some(self, raw: bytes | memoryview) -> int:
         """Send as much as the kernel takes; return how much that was."""
@@ -161,7 +169,7 @@ class Client(Wire):
         sent = 0
         while count := self.send_some(memoryview(raw)[sent:]):
             sent += count
-            self._inside.pass_time(0)
+            self._host.pass_time(0)
         return sent
 
     def exchange(self, raw: bytes) -> bytes:
@@ -170,7 +178,7 @@ class Client(Wire):
         parts: list[bytes] = []
         while sent < len(raw) or not parts or parts[-1]:
             sent += self.send_some(memoryview(raw)[sent:])
-            self._inside.pass_time(0)
+            self._host.pass_time(0)
             parts.append(self.received())
         return b"".join(parts)
 
@@ -186,7 +194,7 @@ class Client(Wire):
         with suppress(BlockingIOError, ConnectionResetError):
             while chunk := self.socket.recv(CHUNK):
                 parts.append(chunk)
-                self._inside.pass_time(0)
+                self._host.pass_time(0)
         return b"".join(parts)
 
     def is_cut_off(self) -> bool:
@@ -203,22 +211,22 @@ class Client(Wire):
     def stop_sending(self) -> None:
         """Close one direction: there are no more requests, but replies are read."""
         self.socket.shutdown(socket.SHUT_WR)
-        self._inside.pass_time(0)
+        self._host.pass_time(0)
 
     def hang_up(self) -> None:
         """Close the connection, and let the server notice."""
         self.close()
-        self._inside.pass_time(0)
+        self._host.pass_time(0)
 
     def hang_up_rudely(self) -> None:
         """Close with a reset, and let the server notice."""
         reset(self.socket)
-        self._inside.pass_time(0)
+        self._host.pass_time(0)
 
     @override
     def _receive(self, deadline: float) -> None:
         while True:
-            self._inside.pass_time(0)
+            self._host.pass_time(0)
             with suppress(BlockingIOError):
                 chunk = self.socket.recv(CHUNK)
                 if not chunk:

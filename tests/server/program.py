@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.program import environment
-from tests.support.resp import Wire
+from tests.support.resp import Desync, Wire
 from tests.support.server import ServerProcess, free_port
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "run_program",
     "run_python",
     "settings",
+    "wait_for_answer",
     "wait_for_log",
     "wait_for_wire",
     "wait_until_gone",
@@ -143,6 +144,21 @@ def wait_for_log(server: ServerProcess, sentence: str) -> None:
     while sentence not in server.log:
         assert time.monotonic() < deadline, server.log
         time.sleep(POLL_S)
+
+
+def wait_for_answer(port: int) -> Wire:
+    """Connect as soon as somebody answers, not only listens: a server may be about to end."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        wire = wait_for_wire(port)
+        try:
+            wire.ask("PING")
+        except (Desync, OSError):
+            wire.close()
+            assert time.monotonic() < deadline, f"nobody answers on port {port}"
+            time.sleep(POLL_S)
+        else:
+            return wire
 
 
 def wait_for_wire(port: int) -> Wire:
