@@ -257,6 +257,21 @@ def test_signals_change_nothing_once_the_server_ends() -> None:
         assert server.is_over
 
 
+def test_what_another_server_made_is_not_taken_away_by_one_that_cannot_start(
+    tmp_path: Path,
+) -> None:
+    background = foreground(is_daemon=True)
+    with Hosted(local_settings(), launch=background) as server:
+        rival = local_settings(port=True)
+        rival.unixsocket = "other.sock"
+
+        with pytest.raises(StartError), Hosted(rival, launch=background):
+            pass
+
+        assert (tmp_path / "disque.pid").exists()
+        assert server.unix_client().ask("PING") == PONG
+
+
 # --- As a process -----------------------------------------------------------------------------
 
 
