@@ -41,7 +41,7 @@ from disque.server.listeners import (
 from disque.server.logs import Log
 from disque.server.nodesfile import NodesFile
 from disque.server.problems import StartError
-from disque.server.signals import StopSignals, ignore_signals
+from disque.server.signals import StopSignals, exit_at_once_on_signals, ignore_signals
 from disque.server.turn import Turn
 from disque.server.world import World
 
@@ -238,8 +238,9 @@ class App:
             log.notice(f"The server is now ready to accept connections at {self._unix_path}")
 
     def _stop_soon(self) -> None:
-        """Stop serving, from outside the loop."""
+        """Stop serving, from outside the loop, and do not begin again."""
         assert self._loop is not None
+        self.restart = None
         # Whoever is impatient sends the signal again, even when the loop has ended already.
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stopping.set)
@@ -291,6 +292,7 @@ async def _say_goodbye(turn: Turn) -> None:
 
 def _start_again(restart: Restart, plan: Plan, launch: Launch) -> None:
     """Replace the process by a new one with the same command line and the same number."""
+    exit_at_once_on_signals()
     if restart.delay_ms:
         time.sleep(restart.delay_ms / 1_000)
     os.chdir(plan.started_in)

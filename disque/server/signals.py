@@ -16,7 +16,7 @@ from typing import final
 
 from disque.server.logs import Log
 
-__all__ = ["StopSignals", "exit_on_signals", "ignore_signals"]
+__all__ = ["StopSignals", "exit_at_once_on_signals", "exit_on_signals", "ignore_signals"]
 
 
 def exit_on_signals() -> None:
@@ -25,6 +25,12 @@ def exit_on_signals() -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _exit)
+
+
+def exit_at_once_on_signals() -> None:
+    """Between two lives of the server nothing is left to shut down, and nobody to catch an exit."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _exit_at_once)
 
 
 @final
@@ -66,3 +72,7 @@ def ignore_signals() -> None:
 
 def _exit(number: int, frame: FrameType | None) -> None:
     sys.exit(0)
+
+
+def _exit_at_once(number: int, frame: FrameType | None) -> None:
+    os._exit(0)

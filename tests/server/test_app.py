@@ -25,6 +25,7 @@ from tests.server.program import (
     program_running,
     settings,
     wait_for_answer,
+    wait_for_log,
     wait_for_wire,
     wait_until_gone,
 )
@@ -252,9 +253,12 @@ def test_signals_change_nothing_once_the_server_ends() -> None:
         server.end()
         server.end()
         server.pass_time(1_000)
-        server.end()
+        slow.hang_up()
+        server.loop.close()
+        signal.raise_signal(signal.SIGTERM)
 
         assert server.is_over
+        assert not server.lines.has("internal error")
 
 
 def test_what_another_server_made_is_not_taken_away_by_one_that_cannot_start(
@@ -322,6 +326,18 @@ def identity(wire: Wire) -> tuple[str, str]:
     found = re.search(r"process_id:(\d+)", wire.text("INFO", "server"))
     assert found is not None
     return wire.text("CLUSTER", "MYID"), found[1]
+
+
+def test_a_signal_takes_a_restart_back() -> None:
+    with Hosted(local_settings()) as server:
+        slow, client = server.unix_client(), server.unix_client()
+        slow.send_until_stuck(encode("ECHO", LARGE) * 3)
+        client.send("DEBUG", "RESTART")
+        assert server.app.restart is not None
+
+        server.end()
+
+        assert server.app.restart is None
 
 
 @pytest.mark.process
@@ -402,3 +418,25 @@ def test_what_came_through_a_pipe_cannot_be_read_again(tmp_path: Path, command: 
 
         assert "Can't restart: the configuration was read from a pipe" in server.log
         assert wire.ask("PING") == PONG
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("command", ["RESTART", "CRASH-AND-RECOVER"])
+def test_a_server_that_is_about_to_begin_again_can_be_stopped(
+    tmp_path: Path, command: str, number: signal.Signals
+) -> None:
+    with ServerProcess(tmp_path) as server:
+        wire = server.wire()
+        wire.send("DEBUG", command, 60_000)
+        if command == "RESTART":
+            wire.read_eof()
+            wait_for_log(server, "bye bye...")
+        else:
+            wire.assert_silent(50)
+
+        os.kill(server.pid, number)
+
+        assert server.wait_exit() == 0
+        assert "Traceback" not in server.log

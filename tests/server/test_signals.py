@@ -108,3 +108,23 @@ def test_a_second_interrupt_ends_the_process_at_once() -> None:
     assert done.returncode == 1
     assert len(said) == 3
     assert said[-1].endswith("# Received a second SIGINT: exiting at once, nothing is cleaned up")
+
+
+BETWEEN_TWO_LIVES = """
+import signal, sys
+from disque.server.signals import exit_at_once_on_signals
+
+exit_at_once_on_signals()
+try:
+    signal.raise_signal(int(sys.argv[1]))
+finally:
+    print("still there")
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", ENDING)
+def test_between_two_lives_of_the_server_nobody_can_catch_the_end(number: signal.Signals) -> None:
+    done = run_python(BETWEEN_TWO_LIVES, str(int(number)))
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
