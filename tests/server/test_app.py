@@ -160,6 +160,25 @@ def test_a_server_that_cannot_start_leaves_nothing_behind(tmp_path: Path, obstac
     other.unlock()
 
 
+def test_a_mistake_nobody_caught_is_logged_and_counted() -> None:
+    with Hosted(local_settings()) as server:
+        client = server.unix_client()
+        assert client.ask("PING") == PONG
+
+        server.loop.call_soon(fail)
+        server.pass_time(0)
+
+        assert server.lines.has("internal error: Exception in callback fail()")
+        assert server.lines.has("ValueError: not today")
+        assert all("\n" not in message for message in server.lines.messages)
+        assert "internal_errors:1" in client.text("INFO", "stats")
+
+
+def fail() -> None:
+    """Make a mistake."""
+    raise ValueError("not today")
+
+
 def test_a_complaint_of_the_loop_without_a_mistake_is_logged() -> None:
     with Hosted(local_settings()) as server:
         server.loop.call_exception_handler({"message": "something is odd"})
