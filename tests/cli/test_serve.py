@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import pytest
 
 from disque.cli.serve import main
 from disque.server.app import RESTARTED_VARIABLE
-from tests.server.program import run_program, wait_for_log
+from tests.cli.program import environment
+from tests.server.program import PATIENCE_S, PROGRAM, run_program, wait_for_log
 from tests.support.fixtures import Starter
 
 NOWHERE = ("--port", "0")
@@ -76,6 +78,20 @@ def test_options_count_only_as_the_first_word(capsys: pytest.CaptureFixture[str]
 # --- Where the server is ----------------------------------------------------------------------
 
 
+def test_a_directory_that_was_removed_meanwhile_is_no_place_to_start(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    os.chdir(gone)
+    gone.rmdir()
+
+    status = main([*NOWHERE])
+
+    assert status == 1
+    assert capsys.readouterr() == ("", "Can't chdir to '.': No such file or directory\n")
+
+
 @pytest.mark.parametrize(
     ("name", "reason"), [("x" * 300, "File name too long"), ("file", "Not a directory")]
 )
@@ -111,6 +127,23 @@ def test_without_any_word_the_defaults_apply_and_are_mentioned(
 
     assert status == 1
     assert NO_FILE in capfd.readouterr().out
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_configuration_cannot_come_from_a_closed_standard_input(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "-c", '"$0" - <&-', PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        cwd=tmp_path,
+        env=environment(),
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == "Fatal error, can't open config file '-'\n"
 
 
 # --- The log ----------------------------------------------------------------------------------
