@@ -118,6 +118,10 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
             refusal = pass_gates(front, session, entry, argv, now_ms)
             if refusal is not None:
                 session.send(refusal)
+                # The time it took belongs to no command that runs.
+                refused_ns = stopwatch_ns()
+                group_ns += refused_ns - started_ns
+                started_ns = refused_ns
                 continue
         try:
             reply = handler(front, session, argv, now_ms)

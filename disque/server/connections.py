@@ -83,6 +83,10 @@ class Host(Protocol):
         """Carry out what the core wants done."""
         ...
 
+    def watch(self) -> None:
+        """See to it that connections are looked at from now on, if there are rules for them."""
+        ...
+
     def judge_soon(self, connection: Connection) -> None:
         """Look at the output of the connection before long, if it is too much."""
         ...
@@ -148,6 +152,8 @@ class Connection(asyncio.Protocol):
             _keep_alive(transport, host.front.settings.tcp_keepalive)
         host.connections[self.session.id] = self
         dispatch.connect(host.front, self.session)
+        # It may never send anything.
+        host.watch()
         host.log.verbose("Accepted a client", address=address, id=self.session.id)
 
     @override

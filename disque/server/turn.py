@@ -162,8 +162,8 @@ class Turn:
             self._write_notes()
         if self._awake.has_moved:
             self._set_timer(now_ms)
-        if front.watches_clients and self._patrol is None and self.connections:
-            self._patrol = self.loop.call_later(PATROL_S, self._go_on_patrol)
+        if front.watches_clients:
+            self.watch()
 
     # --- Effects ----------------------------------------------------------------------------------
 
@@ -214,8 +214,9 @@ class Turn:
 
     def _end_of_pause(self) -> None:
         """CLIENT PAUSE is over for those who wait for it, unless it was made longer."""
-        if self.now_ms() < self.front.paused_until_ms:
-            self.loop.call_later(0.001, self._end_of_pause)
+        left_ms = self.front.paused_until_ms - self.now_ms()
+        if left_ms > 0:
+            self.loop.call_later(left_ms / 1_000, self._end_of_pause)
             return
         for connection in self.connections.values():
             connection.resume_soon()
@@ -267,7 +268,11 @@ class Turn:
         now_ms = self.now_ms()
         for connection in list(self.connections.values()):
             self._judge(connection, now_ms)
-        if self.front.watches_clients and self.connections:
+        self.watch()
+
+    def watch(self) -> None:
+        """See to it that connections are looked at from now on, if there are rules for them."""
+        if self.front.watches_clients and self._patrol is None and self.connections:
             self._patrol = self.loop.call_later(PATROL_S, self._go_on_patrol)
 
     def judge_soon(self, connection: Connection) -> None:

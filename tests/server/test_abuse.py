@@ -157,10 +157,11 @@ def test_a_client_that_never_reads_is_not_read_either_and_loses_nothing(
 def test_a_monitor_that_never_reads_is_cut(server: ServerProcess, wire: Wire) -> None:
     watcher = server.wire()
     assert watcher.ask("MONITOR") == b"+OK\r\n"
-    request = encode("ECHO", b"x" * MIB)
+    # Shown as \x00, four times as long.
+    request = encode("ECHO", bytes(16_000))
 
     with undisturbed(server, mib_max=150):
-        for _ in range(100):
+        for _ in range(2_000):
             wire.send_raw(request)
             wire.read_reply()
             if "it monitors and does not read fast enough" in server.log:

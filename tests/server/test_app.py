@@ -79,8 +79,8 @@ def test_a_server_can_be_told_by_its_name_in_lists_of_processes() -> None:
     with Hosted(local_settings(port=True)) as server:
         name = Path("/proc/self/comm").read_text(encoding="utf-8")
 
-        # The kernel keeps fifteen bytes.
-        assert name == f"disque 127.0.0.1:{server.settings.port}"[:15] + "\n"
+        # The kernel keeps fifteen bytes, and the port tells more than half an address.
+        assert name == f"disque :{server.settings.port}\n"
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_what_came_through_a_pipe_cannot_be_read_again(tmp_path: Path, command: 
             b"-ERR failed to restart the server. Check server logs.\r\n"
         )
 
-        assert "Can't restart: the configuration was read from a pipe" in server.log
+        assert "Can't restart: the configuration did not come from a file" in server.log
         assert wire.ask("PING") == PONG
 
 

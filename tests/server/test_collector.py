@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from disque.server.collector import FULL_EVERY_S, FULL_JOBS_MAX, YOUNG_EVERY_S, Collector
+from disque.server.collector import FULL_EVERY_S, FULL_ITEMS_MAX, YOUNG_EVERY_S, Collector
 from tests.server.inside import TestLoop
 
 YOUNG_MS = round(YOUNG_EVERY_S * 1_000)
@@ -139,7 +139,9 @@ def test_what_died_frozen_is_found_once_a_minute(hand: Hand) -> None:
         assert knot() is None
 
 
-@pytest.mark.parametrize(("jobs", "is_found"), [(FULL_JOBS_MAX, True), (FULL_JOBS_MAX + 1, False)])
+@pytest.mark.parametrize(
+    ("jobs", "is_found"), [(FULL_ITEMS_MAX, True), (FULL_ITEMS_MAX + 1, False)]
+)
 def test_with_many_jobs_alive_what_is_frozen_is_left_alone(
     hand: Hand, jobs: int, is_found: bool
 ) -> None:
@@ -155,7 +157,7 @@ def test_with_many_jobs_alive_what_is_frozen_is_left_alone(
 
 
 def test_when_few_jobs_are_left_what_was_left_alone_is_found(hand: Hand) -> None:
-    hand.jobs = 10 * FULL_JOBS_MAX
+    hand.jobs = 10 * FULL_ITEMS_MAX
     frozen = frozen_dead_knot(hand)
     hand.loop.pass_time(FULL_MS)
     hand.work()

@@ -74,16 +74,21 @@ def test_the_first_signal_stops_the_server(stops: Stops, number: signal.Signals)
 
 
 @pytest.mark.parametrize(
-    "numbers",
-    [(signal.SIGTERM,) * 3, (signal.SIGTERM, signal.SIGINT), (signal.SIGINT, signal.SIGTERM)],
+    ("numbers", "count"),
+    [
+        # Those that follow the first SIGTERM are ignored: they could come faster than we are.
+        ((signal.SIGTERM,) * 3, 1),
+        ((signal.SIGTERM, signal.SIGINT), 2),
+        ((signal.SIGINT, signal.SIGTERM), 2),
+    ],
 )
 def test_only_a_second_interrupt_is_impatient(
-    stops: Stops, numbers: tuple[signal.Signals, ...]
+    stops: Stops, numbers: tuple[signal.Signals, ...], count: int
 ) -> None:
     for number in numbers:
         signal.raise_signal(number)
 
-    assert stops.count == len(numbers)
+    assert stops.count == count
 
 
 INTERRUPTED_TWICE = """

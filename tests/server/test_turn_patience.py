@@ -43,7 +43,7 @@ def test_a_pause_holds_everybody_up_and_then_nobody() -> None:
         client.send_raw(encode("CLIENT", "PAUSE", 1_000) + encode("ECHO", "1"))
         other.send("ECHO", "2")
         other.send("ECHO", "3")
-        server.pass_time(999)
+        server.pass_time(1_000)
         before = client.received(), other.received()
         server.pass_time(1)
 
@@ -59,7 +59,7 @@ def test_who_arrives_during_a_pause_waits_for_its_end() -> None:
 
         late = server.client()
         late.send("PING")
-        server.pass_time(499)
+        server.pass_time(500)
         before = late.received()
         server.pass_time(1)
 
@@ -103,7 +103,7 @@ def test_a_pause_that_is_prolonged_as_it_ends_goes_on() -> None:
     with Inside() as server:
         client, other = server.client(), server.client()
         client.send("CLIENT", "PAUSE", 1_000)
-        server.pass_time(999)
+        server.pass_time(1_000)
 
         # Both are seen at once: that the pause is over, and that there is a new one.
         server.be_busy(1)
@@ -138,7 +138,7 @@ def test_what_arrives_as_a_pause_ends_is_answered_once_and_in_order() -> None:
         client = server.client()
         client.send("CLIENT", "PAUSE", 1_000)
         client.received()
-        server.pass_time(999)
+        server.pass_time(1_000)
 
         server.be_busy(1)
         client.send_raw(b"".join(encode("ECHO", f"{number:03}") for number in range(1_000)))
@@ -153,7 +153,7 @@ def test_who_stops_sending_during_a_pause_gets_its_replies_afterwards() -> None:
         client = server.client()
         client.send("PING")
         client.stop_sending()
-        server.pass_time(999)
+        server.pass_time(1_000)
         assert not client.is_cut_off()
 
         server.pass_time(1)
@@ -168,10 +168,24 @@ def test_who_is_paused_is_not_idle() -> None:
         client = server.client()
         client.send("PING")
 
-        server.pass_time(60_000)
+        server.pass_time(60_001)
 
         assert client.received() == PONG
         assert not client.is_cut_off()
+
+
+def test_a_prolonged_pause_is_waited_for_without_looking_again_and_again() -> None:
+    with Inside() as server:
+        client = server.client()
+        client.send("CLIENT", "PAUSE", 1_000)
+        server.pass_time(1_000)
+        server.be_busy(1)
+        client.send("CLIENT", "PAUSE", 60_000)
+        before = server.loop.turns
+
+        server.pass_time(59_000)
+
+        assert server.loop.turns - before < 10
 
 
 # --- Idle connections -------------------------------------------------------------------------
@@ -190,6 +204,15 @@ def test_who_says_nothing_for_longer_than_the_timeout_is_closed() -> None:
 
         assert client.is_cut_off()
         assert "Closing an idle client address=:0 id=1" in server.lines.messages
+
+
+def test_who_never_says_anything_is_closed_too() -> None:
+    with Inside(with_timeout(10)) as server:
+        client = server.client()
+
+        server.pass_time(12_000)
+
+        assert client.is_cut_off()
 
 
 def test_who_waits_for_a_job_is_not_idle() -> None:
