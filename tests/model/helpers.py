@@ -3,7 +3,7 @@
 import pytest
 
 from disque.model.directive_table import BY_NAME
-from disque.model.job import Job, JobId, NodeId
+from disque.model.job import ACKED, ANNOUNCE, Job, JobId, NodeId
 from disque.model.settings import Settings, SettingsError
 
 ID = JobId(b"D-dcb833cf-8YL1NT17e9+wsA/09NqxscQI-05a1")
@@ -23,6 +23,16 @@ def new_job(body: bytes | None = b"body") -> Job:
         delay_s=5,
         held_by=HOLDERS,
     )
+
+
+def change(job: Job) -> None:
+    """Change everything that changes in the life of a job."""
+    job.state = ACKED
+    job.flags = ANNOUNCE
+    job.nacks += 1
+    job.additional_deliveries += 1
+    job.requeue_at_ms += 1
+    job.held_by = frozenset()
 
 
 def read(name: str, *words: bytes) -> Settings:

@@ -43,7 +43,7 @@ from disque.model.messages import (
     Working,
 )
 from disque.model.order import FetchOrder
-from disque.model.peer import FLAG_NAMES, HANDSHAKE, Peer
+from disque.model.peer import HANDSHAKE, Peer
 from disque.model.records import Deleted, Delivered, Record, Stored
 from disque.model.replies import Delivery, ErrorReply, IdReply, JobsReply, NothingReply, Reply
 from disque.model.timed import Timed
@@ -194,11 +194,3 @@ def test_plain_data_has_its_slots_and_no_dictionary(made: object) -> None:
 )
 def test_every_kind_has_a_base_its_readers_know(made: object, base: type) -> None:
     assert isinstance(made, base)
-
-
-def test_flags_of_nodes_are_distinct_bits_with_distinct_names() -> None:
-    bits = [bit for bit, _ in FLAG_NAMES]
-    names = [name for _, name in FLAG_NAMES]
-
-    assert sum(bits) == 2 ** len(bits) - 1
-    assert len(set(names)) == len(names)
