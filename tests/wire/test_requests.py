@@ -198,6 +198,44 @@ def test_splitting_resumes_behind_a_request_cut_by_the_chunk(parser: RequestPars
     assert _feed_in_chunks(parser, data, 4_099) == requests
 
 
+def test_client_that_repeats_itself_over_many_chunks_is_read_every_time(
+    parser: RequestParser,
+) -> None:
+    get = [b"GETJOB", b"FROM", b"q"]
+    chunk = encode_request(get) * 3
+
+    found = [parser.feed(chunk) for _ in range(3)]
+
+    assert found == [[get] * 3] * 3
+
+
+def test_requests_that_differ_in_one_argument_are_read_over_many_chunks(
+    parser: RequestParser,
+) -> None:
+    chunks = [[[b"ACKJOB", b"%040d" % (10 * chunk + n)] for n in range(3)] for chunk in range(3)]
+
+    found = [parser.feed(b"".join(map(encode_request, requests))) for requests in chunks]
+
+    assert found == chunks
+
+
+def test_change_of_mind_after_many_requests_alike_is_noticed(parser: RequestParser) -> None:
+    get, add = [b"GETJOB", b"FROM", b"q"], [b"ADDJOB", b"q", b"body", b"0"]
+    parser.feed(encode_request(get) * 3)
+
+    found = parser.feed(encode_request(get) + encode_request(add) + encode_request(get) + PING)
+
+    assert found == [get, add, get, [b"PING"]]
+
+
+def test_request_too_long_to_be_remembered_is_read_every_time(parser: RequestParser) -> None:
+    many = [b"ACKJOB", *[b"%040d" % number for number in range(20)]]
+
+    found = [parser.feed(encode_request(many) * 2) for _ in range(2)]
+
+    assert found == [[many] * 2] * 2
+
+
 @pytest.mark.slow
 def test_large_body_in_chunks_takes_linear_work(parser: RequestParser) -> None:
     # Searching or copying what is held again for every chunk would take minutes.
