@@ -52,6 +52,29 @@ def test_every_other_holder_is_told_of_the_acknowledgement() -> None:
     check(node)
 
 
+def test_job_nobody_else_holds_is_gone_at_once_without_a_word() -> None:
+    node = new_cluster_node(BEE, CAT)
+    job = added(node, new_order())
+
+    assert node.acknowledge(job.id, START_MS)
+
+    assert node.jobs.count() == 0
+    assert node.effects.outbox == []
+    check(node)
+
+
+def test_job_at_work_is_acknowledged_like_one_that_waits_in_its_queue() -> None:
+    node = new_cluster_node(BEE, CAT)
+    job = copied_job(node)
+    assert node.take_one(job.queue, START_MS) is job
+
+    assert node.acknowledge(job.id, START_MS)
+
+    assert drained(node, SetAck) == [BEE, CAT]
+    assert (job.state, job.requeue_at_ms) == (ACKED, 0)
+    check(node)
+
+
 def test_job_is_forgotten_when_every_holder_has_confirmed() -> None:
     node = new_cluster_node(BEE, CAT)
     job = copied_job(node)
