@@ -12,6 +12,7 @@ from disque.core.queues import (
     PAUSE_NAMES,
     PAUSED_ALL,
     PAUSED_IN,
+    SWEEP_QUEUES_MAX,
     Queue,
     Queues,
 )
@@ -116,6 +117,17 @@ def test_names_that_are_only_asked_for_take_a_bounded_amount_of_memory() -> None
     assert node.queues.get(b"queue-0") is None
 
 
+def test_name_that_is_waited_for_again_and_again_counts_once() -> None:
+    node = new_node()
+    node.take([QUEUE], 1, START_MS)
+
+    for _ in range(5_000):
+        node.waiters.block(CLIENT, [b"same", b"other"], 0, False, START_MS)
+        node.client_gone(CLIENT, START_MS)
+
+    assert {queue.name for queue in node.queues.table} == {QUEUE, b"same", b"other"}
+
+
 @pytest.mark.parametrize("reason", ["job", "waiter", "pause"])
 def test_queue_that_was_asked_for_and_then_used_survives_many_other_names(reason: str) -> None:
     node = new_node()
@@ -157,6 +169,42 @@ def test_queue_that_no_longer_matters_is_forgotten_within_a_period() -> None:
     run_until(node, START_MS + 4 * IDLE_MS + 10)
 
     assert node.queues.count() == 0
+
+
+@pytest.mark.parametrize(("level", "idle_ms"), list(enumerate(IDLE_MS_MAX)))
+def test_sweep_forgets_what_is_idle_for_as_long_as_the_level_says(level: int, idle_ms: int) -> None:
+    queues = new_queues()
+    for name in (b"a", b"b"):
+        queues.open(name, START_MS)
+    queues.open(b"young", START_MS + 1)
+
+    queues.sweep(START_MS + idle_ms - 1, level)
+    early = queues.count()
+    queues.sweep(START_MS + idle_ms, level)
+
+    assert early == 3
+    assert [queue.name for queue in queues.table] == [b"young"]
+
+
+def test_sweep_of_no_queues_is_none() -> None:
+    queues = new_queues()
+
+    queues.sweep(START_MS, level=2)
+
+    assert queues.count() == 0
+
+
+def test_sweeps_take_turns_until_every_queue_was_looked_at() -> None:
+    queues = new_queues()
+    for number in range(SWEEP_QUEUES_MAX * 2 + 50):
+        queues.open(b"%d" % number, START_MS)
+
+    left: list[int] = []
+    for _ in range(3):
+        queues.sweep(START_MS + IDLE_MS, level=0)
+        left.append(queues.count())
+
+    assert left == [SWEEP_QUEUES_MAX + 50, 50, 0]
 
 
 def test_names_of_pause_states_follow_their_bits() -> None:
