@@ -5,11 +5,12 @@ import pytest
 from disque.core.check import check
 from disque.core.mint import JITTER_MS
 from disque.core.node import Node
-from disque.core.queues import NOT_PAUSED, PAUSED_IN
+from disque.core.queues import NOT_PAUSED, PAUSED_IN, PAUSED_OUT
 from disque.core.requeue import COUNTER_MAX
 from disque.core.shelf import ANNOUNCE_MS
 from disque.model.job import ACTIVE, QUEUED, Job
 from disque.model.messages import GotJob, Message, Queued, WillQueue, Working
+from disque.model.records import Delivered
 from disque.model.settings import Settings
 from tests.core.helpers import (
     BEE,
@@ -179,6 +180,33 @@ def test_at_most_once_job_may_be_queued_again_before_it_was_handed_out() -> None
     assert taken(node, START_MS) == [b"body"]
 
 
+def test_delivery_of_an_at_most_once_job_is_recorded_before_it_is_handed_out() -> None:
+    node = new_node()
+    once = added(node, new_order(b"once", retry_s=0))
+    again = added(node, new_order(b"again"))
+    node.effects.is_journaling = True
+
+    handed_out(node, once)
+    handed_out(node, again)
+
+    (record,) = node.effects.journal
+    assert isinstance(record, Delivered)
+    assert record.id == once.id
+
+
+def test_at_most_once_job_that_was_handed_out_gives_up_whatever_was_planned_for_it() -> None:
+    node = new_node()
+    job = added(node, new_order(retry_s=0))
+    handed_out(node, job)
+    job.requeue_at_ms = START_MS + 1_000
+    node.shelf.reschedule(job)
+
+    run_until(node, START_MS + 1_001)
+
+    assert (job.state, job.requeue_at_ms) == (ACTIVE, 0)
+    check(node)
+
+
 def test_delayed_at_most_once_job_is_queued_even_while_the_queue_is_paused() -> None:
     node = new_node()
     job = added(node, new_order(retry_s=0, delay_s=2))
@@ -196,6 +224,45 @@ def test_working_leaves_a_queued_at_most_once_job_in_its_queue() -> None:
     node.requeue.work(job, START_MS)
 
     assert job.state == QUEUED
+
+
+# --- Who is served ------------------------------------------------------------------------------
+
+
+def test_queue_is_ready_when_it_has_a_job_a_waiter_and_no_pause() -> None:
+    node = new_node()
+    added(node, new_order(b"jobs only"))
+    node.waiters.block(1, [b"waiter only", b"both", b"paused"], 0, False, START_MS)
+    node.pause(b"paused", PAUSED_OUT, START_MS)
+
+    for name in (b"both", b"paused"):
+        added(node, new_order(name))
+
+    assert list(node.requeue.ready) == [b"both"]
+
+
+def test_queue_becomes_ready_when_its_pause_ends() -> None:
+    node = new_node()
+    node.pause(QUEUE, PAUSED_OUT, START_MS)
+    node.waiters.block(1, [QUEUE], 0, False, START_MS)
+    added(node, new_order())
+    before = list(node.requeue.ready)
+
+    node.pause(QUEUE, NOT_PAUSED, START_MS)
+
+    assert before == []
+    assert list(node.requeue.ready) == [QUEUE]
+
+
+def test_paused_queue_hands_nothing_out() -> None:
+    node = new_node()
+    job = added(node, new_order())
+    node.pause(QUEUE, PAUSED_OUT, START_MS)
+
+    assert node.take_one(QUEUE, START_MS) is None
+
+    assert job.state == QUEUED
+    check(node)
 
 
 # --- Pause, NACK, WORKING -----------------------------------------------------------------------
