@@ -4,11 +4,11 @@ import pytest
 
 from disque.core.check import check
 from disque.core.node import LEAVING_SENTENCE, Node
-from disque.core.queues import NOT_PAUSED, PAUSED_IN, PAUSED_OUT
+from disque.core.queues import NOT_PAUSED, PAUSED_IN, PAUSED_OUT, SWEEP_MS
 from disque.model.asks import SaveNodes
 from disque.model.errors import CommandError
 from disque.model.job import ACTIVE, QUEUED, JobId
-from disque.model.limits import NODE_BYTES
+from disque.model.limits import NODE_BYTES, TIMERS_PER_TICK_MAX
 from disque.model.messages import DelJob, Pause
 from disque.model.peer import LEAVING
 from disque.model.records import Deleted, Delivered, Stored
@@ -211,6 +211,20 @@ def test_waiter_whose_time_is_over_gets_nothing() -> None:
     check(node)
 
 
+def test_queue_that_is_gone_before_its_turn_serves_nobody() -> None:
+    node = new_node()
+    node.waiters.block(1, [QUEUE], 0, with_counters=False, now_ms=START_MS)
+    job = added(node, new_order())
+    node.client_gone(1, START_MS)
+    node.delete(job)
+    node.queues.forget(node.queues.by_name[QUEUE])
+
+    node.serve_ready(START_MS)
+
+    assert drained_replies(node) == []
+    check(node)
+
+
 def test_client_that_left_is_given_nothing() -> None:
     node = new_node()
     node.waiters.block(1, [QUEUE], 5_000, with_counters=False, now_ms=START_MS)
@@ -365,6 +379,111 @@ def test_hard_reset_makes_jobs_under_a_new_name() -> None:
     assert job.id.startswith(b"D-" + name[:8])
     assert job.held_by == {name}
     check(node)
+
+
+# --- Time ---------------------------------------------------------------------------------------
+
+
+def test_node_with_nothing_to_do_has_no_next_time() -> None:
+    node = new_node()
+
+    assert node.next_ms() is None
+    assert node.tick(START_MS) is None
+
+
+def test_one_tick_wakes_a_bounded_number_and_asks_to_be_called_again() -> None:
+    node = new_node()
+    for _ in range(TIMERS_PER_TICK_MAX + 5):
+        added(node, new_order(ttl_s=1, retry_s=0))
+    late_ms = START_MS + 5_000
+
+    next_ms = node.tick(late_ms)
+    left = node.jobs.count()
+    node.tick(late_ms)
+
+    assert next_ms is not None
+    assert next_ms <= late_ms
+    assert (left, node.jobs.count()) == (5, 0)
+    check(node)
+
+
+def test_changed_settings_count_from_now_on() -> None:
+    node = new_node()
+    job = added(node, new_order(retry_s=10))
+
+    node.settings.retry_from = "delivered"
+    node.settings.maxmemory = 100
+    node.settings_changed()
+    node.take([QUEUE], 1, START_MS + 5_000)
+
+    assert job.requeue_at_ms > START_MS + 14_000
+    assert (node.memory.tight_bytes, node.memory.level()) == (75, 2)
+
+
+# --- Memory -------------------------------------------------------------------------------------
+
+
+def test_node_with_memory_to_spare_makes_no_room() -> None:
+    node = new_node()
+    spent = added(node, new_order(retry_s=0))
+    node.take([QUEUE], 1, START_MS)
+    next_ms = node.next_ms()
+
+    assert node.make_room() == 0
+
+    assert node.jobs.get(spent.id) is spent
+    assert node.next_ms() == next_ms
+
+
+def test_short_node_evicts_what_nobody_needs_and_looks_for_idle_queues_soon() -> None:
+    node = new_node()
+    spent = added(node, new_order(retry_s=0))
+    node.take([QUEUE], 1, START_MS)
+    node.settings.maxmemory = node.memory.account.used_bytes
+    node.settings_changed()
+
+    assert node.make_room() == 2
+
+    assert node.jobs.get(spent.id) is None
+    assert node.next_ms() == 1
+    assert node.tick(START_MS) == START_MS + SWEEP_MS
+    check(node)
+
+
+def test_queues_are_swept_every_100_ms_while_memory_is_short_and_not_more_often() -> None:
+    node = new_node()
+    node.queues.open(QUEUE, START_MS)
+    node.settings.maxmemory = node.memory.account.used_bytes
+    node.settings_changed()
+    node.make_room()
+
+    asked_ms = [node.tick(START_MS + elapsed_ms) for elapsed_ms in (0, 50, SWEEP_MS)]
+
+    assert asked_ms == [START_MS + SWEEP_MS, START_MS + SWEEP_MS, START_MS + 2 * SWEEP_MS]
+
+
+def test_short_node_without_queues_sweeps_nothing() -> None:
+    node = new_node()
+    node.settings.maxmemory = 1
+    node.settings_changed()
+
+    assert node.make_room() == 2
+
+    assert node.next_ms() is None
+
+
+def test_sweeping_ends_with_the_last_queue() -> None:
+    node = new_node()
+    node.queues.open(QUEUE, START_MS)
+    node.settings.maxmemory = 1
+    node.settings_changed()
+    node.make_room()
+
+    node.tick(START_MS)
+    run_until(node, START_MS + 10_000)
+
+    assert node.queues.count() == 0
+    assert node.next_ms() is None
 
 
 # --- The journal --------------------------------------------------------------------------------

@@ -184,6 +184,17 @@ def test_acknowledging_a_job_that_waits_answers_its_producer_first() -> None:
     check(node)
 
 
+def test_acknowledging_a_job_again_counts_no_more_but_asks_its_holders_once_more() -> None:
+    node = new_cluster_node(BEE)
+    job = waiting(node, TWO_COPIES)
+    node.acknowledge(job.id, START_MS)
+
+    assert not node.acknowledge(job.id, START_MS)
+
+    assert outbox(node, SetAck) == [BEE, BEE]
+    check(node)
+
+
 def test_acknowledgement_by_a_peer_answers_the_producer_first() -> None:
     node = new_cluster_node(BEE)
     job = waiting(node, TWO_COPIES)
