@@ -195,6 +195,19 @@ def test_acknowledging_a_job_again_counts_no_more_but_asks_its_holders_once_more
     check(node)
 
 
+def test_job_that_is_deleted_everywhere_is_forgotten_by_every_holder() -> None:
+    node = new_cluster_node(BEE, CAT)
+    job = waiting(node, THREE_COPIES)
+    for peer in (BEE, CAT):
+        node.receive(peer, GotJob(job.id), START_MS)
+
+    assert node.delete_everywhere(job.id)
+
+    assert outbox(node, DelJob) == [BEE, CAT]
+    assert node.jobs.count() == 0
+    check(node)
+
+
 def test_acknowledgement_by_a_peer_answers_the_producer_first() -> None:
     node = new_cluster_node(BEE)
     job = waiting(node, TWO_COPIES)
