@@ -10,7 +10,7 @@ from disque.commands import dispatch
 from disque.commands.frontend import Frontend
 from disque.commands.session import Session
 from disque.commands.table import COMMANDS
-from disque.model.asks import DescribeServer, SaveNodes
+from disque.model.asks import DescribeServer, Done, ReadWallClock, Restart, SaveNodes
 from disque.model.job import NodeId
 from disque.model.limits import COMMANDS_PER_TURN_MAX, TURN_NS_MAX, UNSENT_BYTES_MAX
 from disque.model.messages import GotJob
@@ -314,6 +314,46 @@ def test_waiters_are_served_in_the_order_they_came() -> None:
         assert id in given
 
 
+def test_a_silenced_client_runs_its_commands_and_is_owed_nothing() -> None:
+    world = World()
+    client = world.client()
+
+    client.pipeline([b"CLIENT", b"REPLY", b"OFF"], [b"ADDJOB", b"q", b"b", b"0"], [b"PING"])
+
+    assert client.take() == []
+    assert client.session.out_bytes == 0
+    assert world.node.jobs.count() == 1
+
+
+# --- Monitors ---------------------------------------------------------------------------------
+
+
+def test_a_monitor_is_told_of_what_passes_the_gates_and_of_nothing_else() -> None:
+    world = World()
+    monitor, client = world.client(), world.client()
+    monitor.ask(b"MONITOR")
+
+    client.pipeline([b"QLEN", b"q"], [b"QLEN"], [b"NOSUCH"], [b"QPEEK", b"q", b"x"])
+
+    told = [line.rpartition(b"] ")[2] for line in monitor.take()]
+    assert told == [b'"QLEN" "q"\r\n', b'"QPEEK" "q" "x"\r\n']
+
+
+def test_gates_open_again_when_the_last_monitor_has_left() -> None:
+    world = World()
+    monitors = [world.client() for _ in range(2)]
+    for monitor in monitors:
+        monitor.ask(b"MONITOR")
+
+    guarded: list[bool] = []
+    for monitor in monitors:
+        guarded.append(world.front.is_guarded)
+        monitor.hang_up()
+
+    assert guarded == [True, True]
+    assert not world.front.is_guarded
+
+
 # --- Clients that come and go -----------------------------------------------------------------
 
 
@@ -500,6 +540,16 @@ def test_a_turn_ends_when_its_time_is_used_up() -> None:
     assert len(client.session.backlog) == 100 - len(client.session.out)
 
 
+def test_a_command_that_needs_no_answer_after_all_lets_the_client_go_on() -> None:
+    world = World()
+    world.results[Restart] = Done()
+    client = world.client()
+
+    client.pipeline([b"DEBUG", b"RESTART"], [b"PING"])
+
+    assert client.take() == [b"+PONG\r\n"]
+
+
 # --- Mistakes of ours -------------------------------------------------------------------------
 
 
@@ -519,6 +569,18 @@ def test_a_mistake_of_ours_is_answered_counted_and_told_in_the_log() -> None:
     assert client.lines(b"INFO", b"stats")[b"internal_errors"] == b"1"
     assert world.notes[0] == "internal error in ping: KeyError('nobody expected this')"
     assert any("Traceback" in note for note in world.notes)
+
+
+def test_a_mistake_in_an_answer_is_a_mistake_of_ours_too() -> None:
+    world = World()
+    # TIME cannot make sense of this.
+    world.results[ReadWallClock] = Done()
+    client = world.client()
+
+    client.pipeline([b"TIME"], [b"PING"])
+
+    assert client.take() == [INTERNAL, b"+PONG\r\n"]
+    assert world.front.internal_errors == 1
 
 
 def test_a_mistake_of_ours_does_not_tell_clients_what_went_wrong() -> None:
@@ -555,3 +617,33 @@ def test_commands_added_by_any_client_never_share_a_place_in_time() -> None:
     numbers = [ctime for ctime in ctimes if isinstance(ctime, int)]
     assert len(numbers) == 50
     assert all(earlier < later for earlier, later in pairwise(numbers))
+
+
+@pytest.mark.parametrize(
+    ("slower_than_us", "threshold_ms", "is_slow", "is_spike"),
+    [
+        (-1, 0, False, False),
+        (0, 0, True, False),
+        (20_000, 0, True, False),
+        (20_001, 0, False, False),
+        (-1, 20, False, True),
+        (-1, 21, False, False),
+        (20_000, 20, True, True),
+        (20_001, 20, False, True),
+        (20_000, 21, True, False),
+    ],
+)
+def test_what_took_long_is_remembered_where_its_threshold_says_so(
+    slower_than_us: int, threshold_ms: int, is_slow: bool, is_spike: bool
+) -> None:
+    settings = Settings()
+    settings.slowlog_log_slower_than = slower_than_us
+    settings.latency_monitor_threshold = threshold_ms
+    world = World(settings=settings)
+    client = world.client()
+    world.step_ns = 20_000_000
+
+    client.ask(b"PING")
+
+    assert bool(len(world.front.slowlog)) == is_slow
+    assert bool(world.front.latency.latest()) == is_spike
