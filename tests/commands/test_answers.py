@@ -10,6 +10,8 @@ from disque.model.asks import (
     Ask,
     CloseClient,
     Crash,
+    DescribeClients,
+    DescribeServer,
     Done,
     Failed,
     PauseClients,
@@ -22,7 +24,8 @@ from disque.model.asks import (
     Sleep,
     WallClock,
 )
-from tests.commands.world import START_MS, World
+from disque.model.facts import ClientFacts, ClientsFacts
+from tests.commands.world import START_MS, World, server_facts
 
 
 def answered(ask: Ask, result: Result) -> bytes | None:
@@ -73,6 +76,20 @@ def test_what_could_not_be_carried_out_is_an_error_not_an_exception(
 )
 def test_what_nobody_waits_for_is_not_answered(ask: Ask) -> None:
     assert answered(ask, Done()) is None
+
+
+def test_what_the_world_describes_is_a_text() -> None:
+    world = World()
+    session = world.client().session
+    clients = ClientsFacts({1: ClientFacts(1, 9, 0, 0, 0, 0, 0, b"r")})
+
+    info = answer(world.front, session, DescribeServer(1, b"cpu"), server_facts(), START_MS)
+    found = answer(world.front, session, DescribeClients(1, 0), clients, START_MS)
+
+    assert info is not None
+    assert info.split(b"\r\n")[1] == b"# CPU"
+    assert found is not None
+    assert found.split(b"\r\n")[1].startswith(b"id=1 ")
 
 
 def test_a_failed_save_nobody_asked_for_is_nobodys_error() -> None:

@@ -102,6 +102,15 @@ def test_flags_tell_who_monitors_who_waits_and_who_came_by_a_unix_socket() -> No
     assert rows[3]["addr"] == "/run/disque.sock:0"
 
 
+def test_a_client_on_its_way_out_is_marked() -> None:
+    session = World().client().session
+    session.is_closing = True
+
+    row = line(session, ClientFacts(1, 2, 0, 0, 0, 0, 0, b"r"), START_MS)
+
+    assert b" flags=c " in row
+
+
 def test_a_producer_that_waits_for_copies_counts_as_blocked() -> None:
     world = World(NodeId(b"b" * 40))
     producer, watcher = world.client(), world.client()

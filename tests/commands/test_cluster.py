@@ -191,6 +191,15 @@ def test_a_producer_that_waits_for_copies_is_not_sent_away() -> None:
     assert (producer.take(), producer.is_blocked) == ([], True)
 
 
+def test_leaving_is_said_in_plain_words_or_not_at_all() -> None:
+    client = World().client()
+
+    reply = client.ask(b"CLUSTER", b"LEAVING", b"maybe")
+
+    assert reply == b"-ERR Wrong argument for CLUSTER LEAVING. Use 'yes' or 'no'\r\n"
+    assert client.ask(b"CLUSTER", b"LEAVING") == b"+no\r\n"
+
+
 def test_a_node_that_stays_after_all_serves_again() -> None:
     world = World()
     client = world.client()
@@ -337,3 +346,24 @@ def test_a_node_does_not_forget_itself() -> None:
     reply = World().client().ask(b"CLUSTER", b"FORGET", ME)
 
     assert reply == b"-ERR I tried hard but I can't forget myself...\r\n"
+
+
+@pytest.mark.parametrize(
+    "words", [[b"127.0.0.1", b"7712"], [b"::1", b"1"], [b"10.0.0.1", b"55535", b"65535"]]
+)
+def test_meeting_a_good_address_is_refused_because_there_is_no_bus(words: list[bytes]) -> None:
+    world = World()
+
+    reply = world.client().ask(b"CLUSTER", b"MEET", *words)
+
+    assert reply == b"-ERR CLUSTER MEET is not available in this version\r\n"
+    assert list(world.node.membership.nodes) == [ME]
+
+
+def test_forgetting_a_peer_is_refused_because_there_is_no_bus() -> None:
+    world = World(BEE)
+
+    reply = world.client().ask(b"CLUSTER", b"FORGET", BEE)
+
+    assert reply == b"-ERR CLUSTER FORGET is not available in this version\r\n"
+    assert list(world.node.membership.nodes) == [ME, BEE]

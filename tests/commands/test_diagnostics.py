@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from disque.model.asks import ABORT, OUT_OF_MEMORY, SEGFAULT, Crash, Failed, Restart, Sleep
+from disque.model.asks import ABORT, OUT_OF_MEMORY, SEGFAULT, Crash, Done, Failed, Restart, Sleep
 from disque.model.job import NodeId
 from disque.model.limits import TIMEOUT_MS_MAX
 from disque.model.settings import Settings
@@ -155,6 +155,19 @@ def test_a_graph_of_nothing_is_an_error_that_quotes_the_event() -> None:
     assert reply == b"-ERR No samples available for event 'a  b'\r\n"
 
 
+def test_a_graph_shows_what_was_sampled() -> None:
+    world = slow_world(-1, threshold_ms=1)
+    client = world.client()
+    world.step_ns = 5_000_000
+    client.ask(b"PING")
+    world.step_ns = 0
+
+    graph = client.value(b"LATENCY", b"GRAPH", b"fast-command")
+
+    assert isinstance(graph, bytes)
+    assert graph.startswith(b"fast-command - high 5 ms, low 5 ms (all time high 5 ms)\n")
+
+
 def test_the_doctor_always_has_something_to_say() -> None:
     text = World().client().value(b"LATENCY", b"DOCTOR")
 
@@ -278,6 +291,16 @@ def test_a_restart_that_failed_is_told() -> None:
     assert reply == b"-ERR failed to restart the server. Check server logs.\r\n"
 
 
+def test_a_restart_that_worked_is_not_worth_a_reply() -> None:
+    world = World()
+    world.results[Restart] = Done()
+    client = world.client()
+
+    client.pipeline([b"DEBUG", b"RESTART"], [b"PING"])
+
+    assert client.take() == [b"+PONG\r\n"]
+
+
 def test_a_delay_that_is_no_number_restarts_nothing() -> None:
     world = World()
 
@@ -297,6 +320,12 @@ def test_a_crash_is_left_to_the_world(word: bytes, how: str) -> None:
     (ask,) = world.asked
     assert isinstance(ask, Crash)
     assert ask.how == how
+
+
+def test_reading_the_journal_again_is_refused_with_a_reason() -> None:
+    reply = World().client().ask(b"DEBUG", b"LOADAOF")
+
+    assert reply == b"-ERR DEBUG LOADAOF is not available in this version\r\n"
 
 
 def test_sizes_are_positive_numbers() -> None:

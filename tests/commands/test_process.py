@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from disque.model.asks import Failed, Shutdown
+from disque.model.asks import Done, Failed, Shutdown
 from tests.commands.world import World
 
 
@@ -27,6 +27,17 @@ def test_a_server_that_could_not_end_goes_on_and_says_so() -> None:
     client.pipeline([b"SHUTDOWN"], [b"PING"])
 
     assert client.take() == [b"-ERR Errors trying to SHUTDOWN. Check logs.\r\n", b"+PONG\r\n"]
+
+
+def test_a_server_that_ended_has_nothing_more_to_say() -> None:
+    world = World()
+    world.results[Shutdown] = Done()
+    client = world.client()
+
+    client.send(b"SHUTDOWN")
+
+    assert client.take() == []
+    world.check()
 
 
 @pytest.mark.parametrize("words", [[b"NOW"], [b""], [b"REWRITE-AOF", b"x"], [b"NOSAVE"]])
