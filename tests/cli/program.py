@@ -22,13 +22,21 @@ PATIENCE_S: Final = 20.0
 
 
 class Printed:
-    """Collects what would be on standard output."""
+    """Collects what would be on standard output.
 
-    def __init__(self) -> None:
+    With `interrupt_at`, Ctrl-C is pressed once, just before that write (counted from 0).
+    """
+
+    def __init__(self, interrupt_at: int | None = None) -> None:
         self.bytes = b""
+        self._writes = 0
+        self._interrupt_at = interrupt_at
 
     def write(self, printed: bytes) -> int:
         """Keep it."""
+        self._writes += 1
+        if self._writes - 1 == self._interrupt_at:
+            raise KeyboardInterrupt
         self.bytes += printed
         return len(printed)
 
@@ -38,10 +46,14 @@ class Printed:
 
 @contextmanager
 def talking(
-    answer: Answer, *, style: str = STANDARD, is_terminal: bool = False
+    answer: Answer,
+    *,
+    style: str = STANDARD,
+    is_terminal: bool = False,
+    interrupt_at: int | None = None,
 ) -> Iterator[tuple[FakeServer, Session, Printed]]:
     """Connect a session to a server that answers like this."""
-    printed = Printed()
+    printed = Printed(interrupt_at)
     with FakeServer(answer) as server:
         output = Output(printed, style=style, is_terminal=is_terminal)
         session = Session(Connection(Address(port=server.port)), output)
