@@ -76,6 +76,16 @@ def test_job_wakes_for_whatever_happens_to_it_first(
     assert shelf.awake.appointments() == [job]
 
 
+def test_other_holders_have_half_a_second_to_object() -> None:
+    shelf = new_node().shelf
+    job = new_job(1)
+    job.state, job.flags, job.requeue_at_ms = ACTIVE, ANNOUNCE, START_MS + 5_000
+
+    shelf.reschedule(job)
+
+    assert job.awake_ms == START_MS + 4_500
+
+
 def test_new_appointment_replaces_the_one_before() -> None:
     shelf = new_node().shelf
     job = new_job(1)

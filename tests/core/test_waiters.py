@@ -5,6 +5,7 @@ from hypothesis import given, strategies as st
 
 from disque.core.check import check
 from disque.core.node import Node
+from disque.model.limits import MENTIONED_QUEUES_BYTES_MAX
 from disque.model.replies import ErrorReply, NothingReply
 from tests.core.helpers import START_MS, drained_replies, new_node, run_until
 
@@ -129,6 +130,17 @@ def test_waiter_can_leave_after_one_of_its_queues_is_gone() -> None:
 
     assert (line(node, A), line(node, B)) == ([], [])
     check(node)
+
+
+def test_names_that_were_waited_for_in_vain_take_a_bounded_amount_of_memory() -> None:
+    node = new_node()
+    before_bytes = node.memory.account.used_bytes
+
+    for number in range(3_000):
+        block(node, 1, b"%d" % number)
+        node.waiters.client_gone(1)
+
+    assert node.memory.account.used_bytes - before_bytes <= MENTIONED_QUEUES_BYTES_MAX
 
 
 def test_who_left_is_not_woken() -> None:
