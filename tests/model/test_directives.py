@@ -138,6 +138,27 @@ def test_value_of_every_kind_can_be_wrong(name: str, words: list[bytes]) -> None
     assert problem(name, *words)
 
 
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("port", 0, 65_535),
+        ("maxmemory", 1, 2**63 - 1),
+        ("auto-aof-rewrite-min-size", 0, 2**63 - 1),
+        ("timeout", 0, 2**31 - 1),
+        ("cluster-node-timeout", 1, 2**63 - 1),
+        ("slowlog-log-slower-than", -(2**63), 2**63 - 1),
+        ("tcp-keepalive", 0, 2**31 - 1),
+    ],
+)
+def test_number_may_be_as_small_and_as_large_as_its_bounds_say(
+    name: str, least: int, most: int
+) -> None:
+    for value in (least, most):
+        read(name, b"%d" % value)
+    for value in (least - 1, most + 1):
+        assert problem(name, b"%d" % value)
+
+
 @given(st.sampled_from(DIRECTIVES), some_words)
 def test_refused_directive_changes_nothing(directive: Directive, words: list[bytes]) -> None:
     settings = Settings()
@@ -264,6 +285,11 @@ def test_sixteen_addresses_can_be_bound_but_not_more() -> None:
     assert problem("bind", *addresses) == "Too many bind addresses specified"
 
 
+def test_password_may_have_512_bytes_and_a_file_all_permissions() -> None:
+    assert read("requirepass", b"x" * 512).requirepass == b"x" * 512
+    assert read("unixsocketperm", b"777").unixsocketperm == 0o777
+
+
 def test_keepalive_yes_means_five_minutes_unless_seconds_are_set() -> None:
     assert read("tcp-keepalive", b"yes").tcp_keepalive == 300
 
@@ -291,6 +317,10 @@ def test_output_limits_take_units_and_show_bytes() -> None:
         ((b"normal", b"x", b"0", b"0"), "Invalid client-output-buffer-limit value"),
         (
             (b"normal", b"0", b"0", b"-1"),
+            "Negative number of seconds in soft limit is invalid",
+        ),
+        (
+            (b"normal", b"0", b"0", b"2147483648"),
             "Negative number of seconds in soft limit is invalid",
         ),
     ],
@@ -368,6 +398,7 @@ def test_sizes_survive_being_written(size: int) -> None:
         (b"2t", None),
         (b"2bb", None),
         (b"2kbb", None),
+        (b"2kkb", None),
         (b"+2", None),
         (b"2 kb", None),
         (b"2mb\x00", None),
@@ -379,6 +410,22 @@ def test_sizes_survive_being_written(size: int) -> None:
 )
 def test_units_count_in_thousands_or_in_steps_of_1024(raw: bytes, size: int | None) -> None:
     assert memory_size(raw) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, b"0"),
+        (1, b"1"),
+        (1_000, b"1000"),
+        (1_024, b"1kb"),
+        (1_536, b"1536"),
+        (3 * 2**20, b"3mb"),
+        (1_025 * 2**30, b"1025gb"),
+    ],
+)
+def test_size_is_written_with_the_largest_unit_that_divides_it(size: int, text: bytes) -> None:
+    assert memory_text(size) == text
 
 
 @given(st.binary())
