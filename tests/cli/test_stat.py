@@ -105,8 +105,8 @@ def test_the_header_comes_back_before_it_has_left_the_screen() -> None:
     assert len(lines) == HEADER_EVERY + 3
 
 
-@pytest.mark.parametrize("repeat", [1, -1])
-def test_stat_goes_on_until_it_is_interrupted(repeat: int) -> None:
+@pytest.mark.parametrize("repeat", [None, -1])
+def test_stat_goes_on_until_it_is_interrupted(repeat: int | None) -> None:
     with talking(lambda _: EMPTY, interrupt_at=5) as (_, session, printed):
         options = Options(repeat=repeat, interval_s=0.0)
         assert show_statistics(session.connection, session.output, options) == 0
