@@ -109,10 +109,10 @@ class RequestParser:
         "error",
     )
 
-    def __init__(self, *, strict_only: bool = False) -> None:
+    def __init__(self, *, strict_only: bool = not IS_INTERPRETED) -> None:
         self.error: bytes | None = None
         # Whether splitting may pay at all, and whether it will for the next chunk.
-        self._can_split: bool = IS_INTERPRETED and not strict_only
+        self._can_split: bool = not strict_only
         self._is_splitting: bool = self._can_split
         # The request in progress: its complete arguments, how many are missing (0: there is no
         # multibulk in progress), and the length of the next one if its line has been read.

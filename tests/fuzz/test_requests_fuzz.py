@@ -123,8 +123,6 @@ def test_line_limit_does_not_depend_on_the_chunks(head: bytes, tail: bytes, size
 
 
 def test_canonical_requests_take_the_short_way() -> None:
-    if not requests_module.IS_INTERPRETED:
-        pytest.skip("compiled, the strict reader is the faster one")
     found: list[list[bytes]] = []
     data = encode_request([b"ADDJOB", b"q", b"x" * 100, b"0"]) * 16
 
