@@ -66,6 +66,7 @@ def test_clean_removes_what_was_built_and_nothing_else(tmp_path: Path) -> None:
         "disque/core/__pycache__/node.pyc",
         "disque/core/node.cpython-311.so",
         "tests/__pycache__/test_build.pyc",
+        "__pycache__/conftest.pyc",
         ".pytest_cache/x",
         ".hypothesis/x",
     ]
