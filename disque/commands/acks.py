@@ -18,14 +18,16 @@ __all__ = ["ackjob", "deljob", "dequeue", "enqueue", "fastack", "nack", "working
 
 NONE: Final = resp.integer(0)
 ONE: Final = resp.integer(1)
+# A global of this module is found sooner than one of another.
+ID_LENGTH: Final = jobid.LENGTH
 
 
 def ackjob(front: Frontend, session: Session, argv: list[bytes], now_ms: int) -> bytes:
     """ACKJOB id ...: the jobs are done; reply with how many were known and not acknowledged."""
     node = front.node
-    if len(argv) == 2 and len(argv[1]) == jobid.LENGTH:
+    if len(argv) == 2 and len(argv[1]) == ID_LENGTH:
         # Most workers acknowledge one job at a time, and an id that is known is a good one.
-        job = node.jobs.get(JobId(argv[1]))
+        job = node.jobs.get(argv[1])
         if job is not None:
             return ONE if node.acknowledge_known(job, now_ms) else NONE
     ids = checked_ids(argv)

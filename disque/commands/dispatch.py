@@ -41,6 +41,9 @@ HTTP_WORDS: Final = frozenset((b"post", b"host:"))
 HTTP_NOTE_EVERY_MS: Final = 60_000
 # Commands that take less are only counted; 512 of them fit into a turn.
 NOTICED_NS: Final = 20_000
+# A limit that the memory in use always exceeds, so that commands must pass the gates; and none.
+CLOSED: Final = -1
+OPEN: Final = 0
 # An error quotes this much of a name nobody knows.
 NAME_BYTES_MAX: Final = 128
 
@@ -81,8 +84,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
     out_bytes = 0
     entry = front.table[0]
     handler = entry.handler
-    has_wrong_arity = False
-    limit_bytes = 0
+    limit_bytes = CLOSED
     noticed_ns = 0
     # Requests of a pipeline are mostly alike, and the parser lets such requests share their words.
     # What was found out about the one before then holds for this one; both are counted together.
@@ -111,10 +113,18 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
             entry = found
             handler = entry.handler
             noticed_ns = min(front.slow_ns, NOTICED_NS)
-            # From 75 % on a command that needs memory makes room, above 95 % every command does.
-            limit_bytes = memory.tight_bytes if entry.needs_room else memory.full_bytes
-            has_wrong_arity = not entry.least <= words <= entry.most
-        if front.is_guarded or has_wrong_arity or account.used_bytes > limit_bytes:
+            # From 75 % on a command that needs memory makes room, above 95 % each one does.
+            if front.is_guarded or not entry.least <= words <= entry.most:
+                limit_bytes = CLOSED
+            elif entry.needs_room:
+                limit_bytes = memory.tight_bytes or CLOSED
+            else:
+                # What takes no memory need not be asked again for each command of the kind.
+                limit_bytes = CLOSED if account.used_bytes > memory.full_bytes else OPEN
+            if not entry.is_fast:
+                # It may open and close gates, even those of the command that follows.
+                words = 0
+        if limit_bytes and account.used_bytes > limit_bytes:
             refusal = pass_gates(front, session, entry, argv, now_ms)
             if refusal is not None:
                 session.send(refusal)
@@ -139,7 +149,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
             node.serve_ready(now_ms)
         ended_ns = stopwatch_ns()
         # Whatever must happen before the next command leaves an ask or makes the session wait.
-        if session.waits == ON_ANSWER:
+        if asks and session.waits == ON_ANSWER:
             session.asked = argv
             session.asked_ns = started_ns
             session.last_command = entry.name
@@ -156,6 +166,7 @@ def run(front: Frontend, session: Session, now_ms: int) -> None:  # noqa: C901, 
         if asks or session.waits or session.is_closing or out_bytes > UNSENT_BYTES_MAX:
             break
     session.out_bytes += out_bytes
+    account.note_peak()
     if calls:
         count(front, session, entry, calls, started_ns - group_ns)
     if session.protocol_error is not None and not backlog and session.waits == FREE:

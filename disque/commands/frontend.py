@@ -38,6 +38,7 @@ class Entry:
         "calls",
         "command",
         "handler",
+        "is_fast",
         "least",
         "most",
         "name",
@@ -50,6 +51,7 @@ class Entry:
         self.handler = handler
         self.name = command.name
         self.needs_room: bool = command.is_deny_oom
+        self.is_fast: bool = command.is_fast
         self.least: int = abs(command.arity)
         self.most: int = command.arity if command.arity > 0 else ARGUMENTS_MAX
         self.calls = 0

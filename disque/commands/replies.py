@@ -17,8 +17,6 @@ __all__ = [
     "jobs",
     "nil",
     "nil_array",
-    "one_job",
-    "one_job_head",
     "queue_facts",
     "show",
 ]
@@ -64,18 +62,6 @@ def jobs(taken: list[Job]) -> bytes:
             % (len(job.queue), job.queue, job.id, len(body), body)
         )
     return b"".join(parts)
-
-
-def one_job_head(queue: bytes) -> bytes:
-    """Encode the part of a reply with one job that depends on its queue alone."""
-    return b"*1\r\n*3\r\n%b$40\r\n" % resp.bulk(queue)
-
-
-def one_job(head: bytes, job: Job) -> bytes:
-    """Encode one fetched job, without counters; `head` is what `one_job_head` made."""
-    body = job.body
-    assert body is not None
-    return b"%b%b\r\n$%d\r\n%b\r\n" % (head, job.id, len(body), body)
 
 
 def deliveries(taken: list[Delivery], with_counters: bool) -> bytes:

@@ -2,8 +2,8 @@
 
 The number is logical, not what the allocator took: every part has a fixed price, and a body or a
 name costs its length. So the same jobs cost the same on every machine. It is asked before every
-command that needs memory, which is why it is kept and not computed. Whoever takes writes to it
-directly; whoever gives back calls `release`, because just before that is when a peak can be seen.
+command that needs memory, which is why it is kept and not computed. Jobs enter and leave it
+directly, because there are so many of them; the peak is noted whenever a client had its turn.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ __all__ = ["Account"]
 class Account:
     """What the node, its jobs, its queues and its clients add up to; they enter it themselves."""
 
-    __slots__ = ("highest_bytes", "used_bytes")
+    __slots__ = ("_highest_bytes", "used_bytes")
 
     def __init__(self) -> None:
         self.used_bytes = NODE_BYTES
-        # The most that was in use when something was given back.
-        self.highest_bytes = NODE_BYTES
+        self._highest_bytes = NODE_BYTES
+
+    def note_peak(self) -> None:
+        """Remember what is used now, if it was never more."""
+        if self.used_bytes > self._highest_bytes:
+            self._highest_bytes = self.used_bytes
 
     def release(self, count: int) -> None:
         """Give back what was entered before."""
-        if self.used_bytes > self.highest_bytes:
-            self.highest_bytes = self.used_bytes
+        self.note_peak()
         self.used_bytes -= count
 
     def peak_bytes(self) -> int:
-        """Return the most that was ever used."""
-        return max(self.used_bytes, self.highest_bytes)
+        """Return the most that was ever used, as far as somebody noted it."""
+        return max(self.used_bytes, self._highest_bytes)

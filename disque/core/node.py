@@ -223,13 +223,6 @@ class Node:
             self.shelf.store(job)
         return job.id
 
-    def take_one(self, name: bytes, now_ms: int) -> Job | None:
-        """Fetch the oldest job of one queue."""
-        queue = self.queues.by_name.get(name)
-        if queue is None:
-            queue = self.queues.mention(name, now_ms)
-        return self.requeue.fetch(queue, now_ms)
-
     def take(self, names: list[bytes], count: int, now_ms: int) -> list[Job]:
         """Fetch up to `count` jobs, one per queue and pass; name the queues in order."""
         if len(names) > MENTIONS_PER_COMMAND_MAX:
@@ -345,6 +338,7 @@ class Node:
 
     def flush(self) -> None:
         """Delete every job and queue; whoever waits is answered."""
+        self.memory.account.note_peak()
         for job in list(self.jobs.table):
             self.delete(job)
         self.waiters.release_all_with_nothing()

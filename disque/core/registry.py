@@ -36,7 +36,8 @@ class Registry:
 
     def __init__(self, account: Account) -> None:
         self._account = account
-        self._shards: list[dict[JobId, Job]] = [{} for _ in range(SHARDS)]
+        # By plain bytes, so that what a client sent can be looked up as it is.
+        self._shards: list[dict[bytes, Job]] = [{} for _ in range(SHARDS)]
         self.table: list[Job] = []
         self._holder_sets: dict[frozenset[NodeId], frozenset[NodeId]] = {}
 
@@ -44,13 +45,13 @@ class Registry:
         """Return the number of jobs in any state."""
         return len(self.table)
 
-    def get(self, id: JobId) -> Job | None:
-        """Return the job, or None if this node does not know it."""
+    def get(self, id: bytes) -> Job | None:
+        """Return the job, or None if this node does not know it. An id has forty characters."""
         return self._shards[id[SHARD_AT]].get(id)
 
     def ids(self) -> set[JobId]:
         """Return every id there is: for checks, it looks at all of them."""
-        return {id for shard in self._shards for id in shard}
+        return {JobId(id) for shard in self._shards for id in shard}
 
     def add(self, job: Job) -> None:
         """Register a job whose id is not known yet."""
@@ -73,14 +74,9 @@ class Registry:
         if last is not job:
             self.table[job.table_slot] = last
             last.table_slot = job.table_slot
-        account = self._account
-        used_bytes = account.used_bytes
-        # As `Account.release` would, which is asked for every acknowledged job.
-        if used_bytes > account.highest_bytes:
-            account.highest_bytes = used_bytes
         body = job.body
-        account.used_bytes = (
-            used_bytes - JOB_BYTES - len(job.queue) - (len(body) if body is not None else 0)
+        self._account.used_bytes -= (
+            JOB_BYTES + len(job.queue) + (len(body) if body is not None else 0)
         )
 
     def interned(self, holders: frozenset[NodeId]) -> frozenset[NodeId]:

@@ -112,14 +112,14 @@ class Requeue:
         """Take the oldest job that has not expired, to be handed out."""
         if queue.paused & PAUSED_OUT:
             return None
-        while True:
-            job = queue.jobs.pop_first()
-            if job is None:
-                return None
+        job = queue.jobs.pop_first()
+        while job is not None and job.expires_ms <= now_ms:
             job.state = ACTIVE
-            if job.expires_ms > now_ms:
-                break
             self._shelf.remove(job)
+            job = queue.jobs.pop_first()
+        if job is None:
+            return None
+        job.state = ACTIVE
         queue.used_ms = now_ms
         queue.jobs_out += 1
         job.flags |= DELIVERED

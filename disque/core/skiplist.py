@@ -100,8 +100,9 @@ class JobList:
         if block is None:
             return None
         self._count -= 1
-        job = block.jobs.pop(0)
-        if not block.jobs:
+        jobs = block.jobs
+        job = jobs.pop(0)
+        if not jobs:
             self._unlink(block, [self._head] * LEVELS_MAX)
         return job
 

@@ -618,3 +618,16 @@ def test_a_queue_named_twice_gives_two_jobs_per_round() -> None:
     found = client.items(b"GETJOB", b"COUNT", b"9", b"FROM", b"a", b"b", b"a")
 
     assert [job[2] for job in found if isinstance(job, list)] == [b"a1", b"b1", b"a2", b"a3"]
+
+
+@pytest.mark.parametrize("queue", [b"", b"q", b"\r\n", b"\xff" * 300])
+@pytest.mark.parametrize("size", [0, 1, 1_023, 1_024, 70_000])
+def test_the_usual_getjob_answers_as_every_other_one(queue: bytes, size: int) -> None:
+    client = World().client()
+    first = client.add(queue, b"x" * size)
+    second = client.add(queue, b"x" * size)
+
+    usual = client.ask(b"GETJOB", b"FROM", queue)
+    other = client.ask(b"GETJOB", b"COUNT", b"2", b"FROM", queue)
+
+    assert usual.replace(first, second) == other

@@ -132,7 +132,6 @@ def test_each_way_to_write_a_job_gives_the_same_bytes(queue: bytes, body: bytes)
 
     plain = replies.jobs([job])
 
-    assert plain == replies.one_job(replies.one_job_head(queue), job)
     assert plain == replies.deliveries([Delivery(job)], with_counters=False)
     assert decode(plain) == [[queue, job.id, body]]
 

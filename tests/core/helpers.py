@@ -63,6 +63,12 @@ def new_job(number: int, ctime: int | None = None, body: bytes | None = b"body")
     return Job(id, QUEUE, body, created, START_MS + DAY_MS, 1, 300, 0, frozenset((ME,)))
 
 
+def take_one(node: Node, name: bytes, now_ms: int) -> Job | None:
+    """Fetch the oldest job of one queue."""
+    found = node.take([name], 1, now_ms)
+    return found[0] if found else None
+
+
 def added(node: Node, order: JobOrder, now_ms: int = START_MS) -> Job:
     """Add a job that needs no copies elsewhere, and return it."""
     id = node.add(CLIENT, order, now_ms)

@@ -18,6 +18,7 @@ from tests.core.helpers import (
     new_cluster_node,
     new_order,
     run_until,
+    take_one,
     waiting,
 )
 
@@ -66,7 +67,7 @@ def test_job_nobody_else_holds_is_gone_at_once_without_a_word() -> None:
 def test_job_at_work_is_acknowledged_like_one_that_waits_in_its_queue() -> None:
     node = new_cluster_node(BEE, CAT)
     job = copied_job(node)
-    assert node.take_one(job.queue, START_MS) is job
+    assert take_one(node, job.queue, START_MS) is job
 
     assert node.acknowledge(job.id, START_MS)
 

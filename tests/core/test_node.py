@@ -26,6 +26,7 @@ from tests.core.helpers import (
     new_node,
     new_order,
     run_until,
+    take_one,
     taken,
 )
 
@@ -83,7 +84,7 @@ def test_asking_an_unknown_queue_opens_it() -> None:
     node = new_node()
 
     assert node.take([b"new"], 1, START_MS) == []
-    assert node.take_one(b"newer", START_MS) is None
+    assert take_one(node, b"newer", START_MS) is None
     assert node.queues.count() == 2
 
 
@@ -92,7 +93,7 @@ def test_take_one_fetches_the_oldest_job() -> None:
     oldest = added(node, new_order())
     added(node, new_order())
 
-    assert node.take_one(QUEUE, START_MS) is oldest
+    assert take_one(node, QUEUE, START_MS) is oldest
 
 
 def test_queue_that_is_long_enough_refuses_more() -> None:

@@ -26,6 +26,7 @@ from tests.core.helpers import (
     new_node,
     new_order,
     run_until,
+    take_one,
 )
 
 IDLE_MS = IDLE_MS_MAX[0]
@@ -140,7 +141,7 @@ def test_queue_that_was_asked_for_and_then_used_survives_many_other_names(reason
         node.pause(QUEUE, PAUSED_IN, START_MS)
 
     for number in range(5_000):
-        node.take_one(b"queue-%d" % number, START_MS)
+        take_one(node, b"queue-%d" % number, START_MS)
 
     assert node.queues.get(QUEUE) is not None
 

@@ -21,6 +21,7 @@ from tests.core.helpers import (
     new_node,
     new_order,
     run_until,
+    take_one,
     taken,
     waiting,
 )
@@ -30,7 +31,7 @@ HALF_MS = JITTER_MS // 2
 
 def handed_out(node: Node, job: Job, now_ms: int = START_MS) -> None:
     """Have `job` taken by a worker."""
-    assert node.take_one(job.queue, now_ms) is job
+    assert take_one(node, job.queue, now_ms) is job
 
 
 def sent(node: Node, kind: type[Message]) -> int:
@@ -259,7 +260,7 @@ def test_paused_queue_hands_nothing_out() -> None:
     job = added(node, new_order())
     node.pause(QUEUE, PAUSED_OUT, START_MS)
 
-    assert node.take_one(QUEUE, START_MS) is None
+    assert take_one(node, QUEUE, START_MS) is None
 
     assert job.state == QUEUED
     check(node)

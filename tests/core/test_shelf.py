@@ -23,6 +23,7 @@ from tests.core.helpers import (
     new_job,
     new_node,
     new_order,
+    take_one,
     taken,
     waiting,
 )
@@ -43,7 +44,7 @@ def job_in(node: Node, state: str) -> Job:
         return job
     job = added(node, new_order(state.encode(), retry_s=0 if state == "spent" else 300))
     if state != "queued":
-        assert node.take_one(job.queue, START_MS) is job
+        assert take_one(node, job.queue, START_MS) is job
     return job
 
 
