@@ -129,7 +129,10 @@ def compare(options: Options) -> int:
         print(table(judgements))
     for line in closing_lines(judgements, skipped, failed):
         print(line)
-    missed = any(not judgement.reached for judgement in judgements)
+    missed = [judgement.row.name for judgement in judgements if not judgement.reached]
+    # A smoke run decides nothing, so it explains nothing.
+    if not options.quick:
+        _explain(missed, plan_of(options))
     return 1 if failed or (options.strict and missed) else 0
 
 
@@ -156,8 +159,7 @@ def closing_lines(
         )
     lines.extend(f"Row {name} could not be measured: {why}." for name, why in failed.items())
     lines.extend(
-        f'Row {judgement.row.name} misses its budget; `make bench ARGS="--profile '
-        f'{judgement.row.name}"` shows where the time goes.'
+        f"Row {judgement.row.name} misses its budget; its profile shows where the time goes."
         for judgement in judgements
         if not judgement.reached and judgement.row.name != "memory"
     )
@@ -195,6 +197,14 @@ def million(jobs: int, path: Path) -> int:
 def say(sentence: str) -> None:
     """Report progress."""
     print(sentence, file=sys.stderr, flush=True)
+
+
+def _explain(missed: Sequence[str], plan: Plan) -> None:
+    """Show where the time of each row goes that was too slow."""
+    for name in missed:
+        if name != "memory":
+            print(flush=True)
+            profile(name, plan)
 
 
 def _measure_all(
