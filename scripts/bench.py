@@ -159,7 +159,7 @@ def closing_lines(
         )
     lines.extend(f"Row {name} could not be measured: {why}." for name, why in failed.items())
     lines.extend(
-        f"Row {judgement.row.name} misses its budget; its profile shows where the time goes."
+        f"Row {judgement.row.name} misses its budget; --profile {judgement.row.name} shows why."
         for judgement in judgements
         if not judgement.reached and judgement.row.name != "memory"
     )

@@ -241,12 +241,12 @@ def test_document_is_json_with_every_raw_sample() -> None:
     assert row["details"] == {"p999_ms_ours": [1.5]}
 
 
-def test_missed_row_is_named_and_its_profile_announced() -> None:
+def test_missed_row_is_named_with_the_option_that_explains_it() -> None:
     missed = judge(ADD16, Samples(ours=[1.0], reference=[100.0]), compiled=False)
     reached = judge(ADD16, Samples(ours=[90.0], reference=[100.0]), compiled=False)
 
     assert bench.closing_lines([missed], {}, {}) == [
-        "Row add16 misses its budget; its profile shows where the time goes."
+        "Row add16 misses its budget; --profile add16 shows why."
     ]
     assert bench.closing_lines([reached], {}, {}) == []
 
