@@ -30,6 +30,8 @@ __all__ = ["Requeue"]
 
 # Counters travel and are stored in 16 bits; they are for people and thresholds, not for sums.
 COUNTER_MAX: Final = 65_535
+# The flags of a job that is queued and will be again.
+ON_ITS_WAY: Final = QUEUED_BEFORE | ANNOUNCE
 
 
 @final
@@ -39,10 +41,19 @@ class Requeue:
     `ready` names the queues that got jobs while clients wait for them; the node serves them.
     """
 
-    __slots__ = ("_is_from_delivery", "_jitter", "_offsets", "_settings", "_shelf", "ready")
+    __slots__ = (
+        "_awake",
+        "_is_from_delivery",
+        "_jitter",
+        "_offsets",
+        "_settings",
+        "_shelf",
+        "ready",
+    )
 
     def __init__(self, shelf: Shelf, settings: Settings, jitter: Jitter) -> None:
         self._shelf = shelf
+        self._awake = shelf.awake
         self._settings = settings
         self._jitter = jitter
         self._offsets = jitter.drawn
@@ -77,14 +88,13 @@ class Requeue:
 
         `queue` is its queue, or None if that is not known, or not there yet.
         """
-        shelf = self._shelf
         job.state = QUEUED
         at_ms = expires_ms = job.expires_ms
         if job.retry_s:
             offsets = self._offsets
             offset_ms = offsets.pop() if offsets else self._jitter.next_ms()
             job.requeue_at_ms = due_ms = now_ms + job.retry_s * 1_000 + offset_ms
-            job.flags |= QUEUED_BEFORE | ANNOUNCE
+            job.flags |= ON_ITS_WAY
             # As `Shelf.reschedule` would, which is asked for every new job.
             due_ms -= ANNOUNCE_MS
             if due_ms < expires_ms:
@@ -92,9 +102,9 @@ class Requeue:
         else:
             job.requeue_at_ms = 0
             job.flags |= QUEUED_BEFORE
-        shelf.awake.schedule(job, at_ms)
+        self._awake.schedule(job, at_ms)
         if queue is None:
-            queue = shelf.queues.open(job.queue, now_ms)
+            queue = self._shelf.queues.open(job.queue, now_ms)
         # One name object per queue, not one per job.
         job.queue = queue.name
         queue.jobs.insert(job)
@@ -110,23 +120,33 @@ class Requeue:
 
     def fetch(self, queue: Queue, now_ms: int) -> Job | None:
         """Take the oldest job that has not expired, to be handed out."""
-        if queue.paused & PAUSED_OUT:
+        if queue.paused and queue.paused & PAUSED_OUT:
             return None
         job = queue.jobs.pop_first()
-        while job is not None and job.expires_ms <= now_ms:
-            job.state = ACTIVE
-            self._shelf.remove(job)
-            job = queue.jobs.pop_first()
         if job is None:
             return None
         job.state = ACTIVE
+        if job.expires_ms <= now_ms:
+            job = self._first_alive(job, queue, now_ms)
+            if job is None:
+                return None
         queue.used_ms = now_ms
         queue.jobs_out += 1
         job.flags |= DELIVERED
-        if job.retry_s == 0:
+        if not job.retry_s:
             self._give_up(job)
         elif self._is_from_delivery:
             self._postpone(job, now_ms)
+        return job
+
+    def _first_alive(self, expired: Job, queue: Queue, now_ms: int) -> Job | None:
+        """Forget an expired job that was taken from its queue, and those behind it."""
+        job: Job | None = expired
+        while job is not None and job.expires_ms <= now_ms:
+            self._shelf.remove(job)
+            job = queue.jobs.pop_first()
+            if job is not None:
+                job.state = ACTIVE
         return job
 
     def work(self, job: Job, now_ms: int) -> None:
