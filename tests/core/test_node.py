@@ -502,3 +502,11 @@ def test_journal_tells_the_life_of_a_job() -> None:
 
     kinds = [type(record) for record in node.effects.journal]
     assert kinds == [Stored, Stored, Delivered, Deleted, Deleted]
+
+
+def test_queues_count_beside_jobs_among_what_there_may_be_millions_of() -> None:
+    node = new_node()
+    added(node, new_order(b"first"))
+    node.queues.open(b"second", START_MS)
+
+    assert node.count_items() == 3

@@ -323,3 +323,15 @@ def test_a_count_that_is_no_number_is_found_behind_requests_without_arguments(
     assert parser.feed(b"*0\r\n" * 100 + b"*-01\r\n") == []
 
     assert parser.error == b"Protocol error: invalid multibulk length"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("nothing", [b"\n", b"*0\r\n"])
+def test_a_flood_of_requests_without_arguments_costs_no_more_than_its_bytes(nothing: bytes) -> None:
+    parser = RequestParser()
+    chunk = nothing * 100_000
+
+    # One by one, these forty million requests would take half a minute and more.
+    for _ in range(400):
+        assert parser.feed(chunk) == []
